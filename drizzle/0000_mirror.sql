@@ -98,10 +98,9 @@ CREATE TABLE `mirror_state` (
 	`lateness_ms` integer NOT NULL,
 	`trusted_after_ms` integer NOT NULL,
 	`bundles_due_at_ms` integer,
+	`listed_from_ms` integer NOT NULL,
 	`removal_window_start_ms` integer NOT NULL,
-	`removals_in_window` integer NOT NULL,
-	`variant_removals_in_window` integer NOT NULL,
-	`level_removals_in_window` integer NOT NULL,
+	`removed_in_window` integer NOT NULL,
 	`removals_allowed_until_ms` integer NOT NULL,
 	CONSTRAINT "mirror_state_single" CHECK(id = 1)
 );
@@ -245,8 +244,8 @@ CREATE TABLE `warehouse_names` (
 	`name` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-INSERT INTO `mirror_state` (`id`, `applied_seq`, `inbox_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `removal_window_start_ms`, `removals_in_window`, `variant_removals_in_window`, `level_removals_in_window`, `removals_allowed_until_ms`)
-VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, 0, 0, 0, 0, 0);
+INSERT INTO `mirror_state` (`id`, `applied_seq`, `inbox_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `listed_from_ms`, `removal_window_start_ms`, `removed_in_window`, `removals_allowed_until_ms`)
+VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, -8640000000000000, 0, 0, 0);
 --> statement-breakpoint
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint

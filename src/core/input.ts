@@ -83,10 +83,18 @@ export interface ReadInput extends InputBase {
   readonly snapshot: ProductSnapshot | null;
 }
 
+/** A page of the catalogue's list names these products. */
 export interface ListedInput extends InputBase {
   readonly kind: 'listed';
+  readonly sentAtMs: number;
   readonly productIds: readonly string[];
   readonly lookup: boolean;
+}
+
+/** A list of the whole catalogue that began at `sentAtMs` has ended, and each of its pages was applied. */
+export interface ListCompletedInput extends InputBase {
+  readonly kind: 'list_completed';
+  readonly sentAtMs: number;
 }
 
 export interface ReadRequestInput extends InputBase {
@@ -182,6 +190,7 @@ export type Input =
   | DeliveryInput
   | ReadInput
   | ListedInput
+  | ListCompletedInput
   | ReadRequestInput
   | BundlesDueInput
   | MissedInput

@@ -31,8 +31,10 @@ export const LONG_AFTER_READ_MS = 30_000;
 export const FUTURE_DATED_AHEAD_MS = 5 * 60_000;
 
 export const REMOVAL_CONFIRM_MS = 30_000;
+/** How often a product that answers 404 is read while no complete list confirms that it is gone. */
+export const REMOVAL_RECHECK_MS = 5 * 60_000;
 /** The mass-removal guard holds removals that exceed both of these, until the operator decides. */
-export const GUARD_ROWS = 20;
+export const GUARD_QUANTITIES = 50;
 export const GUARD_SHARE = 0.05;
 export const GUARD_WINDOW_MS = 60 * 60_000;
 

@@ -175,10 +175,10 @@ export interface MirrorStateRow {
   readonly trustedAfterMs: number;
   /** When bundles are to be read because a component changed; null if none changed. */
   readonly bundlesDueAtMs: number | null;
+  /** When the last complete list of the catalogue began; EARLIEST_MS before the first. */
+  readonly listedFromMs: number;
   readonly removalWindowStartMs: number;
-  /** Products; variants whose product remains; levels whose variant remains. */
-  readonly removalsInWindow: number;
-  readonly variantRemovalsInWindow: number;
-  readonly levelRemovalsInWindow: number;
+  /** Quantities that were removed because reads did not show them. */
+  readonly removedInWindow: number;
   readonly removalsAllowedUntilMs: number;
 }

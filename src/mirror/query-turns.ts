@@ -9,7 +9,6 @@ const OWN: ReadonlySet<QueryName> = new Set<QueryName>([
   'failureOf',
   'knownVariants',
   'nextReads',
-  'notMirrored',
   'runAfterBarrier',
   'runById',
   'runningRuns',

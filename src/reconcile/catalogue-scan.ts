@@ -21,14 +21,22 @@ export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSi
   const { databases, now } = deps;
   const readPage = async (offset: number) => {
     const sorted = { sort_by: 'id', sort_order: 'asc' } as const;
-    const { page } = await listPage(deps, { limit: PAGE, offset, ...sorted, get_count: true }, signal);
-    return { rows: page.products, hasMore: page.has_more && page.products.length > 0, total: page.total };
+    const { page, sentAtMs } = await listPage(
+      deps,
+      { limit: PAGE, offset, ...sorted, get_count: true },
+      signal,
+    );
+    const { products: rows, total } = page;
+    return { rows, hasMore: page.has_more && rows.length > 0, total, sentAtMs };
   };
   const from = { offset: run.listOffset, lastId: run.listLastId };
-  for await (const { rows, total, next } of listPages(PRODUCT_LIST_ENDPOINT, readPage, from)) {
-    const productIds = await databases.reader.ask('notMirrored', { productIds: rows.map(({ id }) => id) });
+  for await (const { rows, total, sentAtMs, next } of listPages(PRODUCT_LIST_ENDPOINT, readPage, from)) {
+    const productIds = await databases.reader.ask('absentProducts', { productIds: rows.map(({ id }) => id) });
     if (productIds.length > 0) {
-      await databases.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
+      await databases.writer.append({ kind: 'listed', atMs: now(), sentAtMs, productIds, lookup: false });
+    }
+    if (next === null) {
+      await databases.writer.append({ kind: 'list_completed', atMs: now(), sentAtMs: run.startedAtMs });
     }
     await databases.writer.command('checkpointRun', {
       ...run,

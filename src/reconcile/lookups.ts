@@ -31,12 +31,12 @@ export function nextStep(
   facts: SearchFacts,
   { nowMs, pagedFromMs }: { readonly nowMs: number; readonly pagedFromMs: number },
 ): Step | null {
-  const { firstUnlistedMs } = facts;
+  const { latestMs, firstUnlistedMs } = facts;
   if (facts.missed.length > 0) return 'missed';
-  if (facts.latestMs > pagedFromMs && nowMs >= pagedFromMs + PAGE_EVERY_MS) return 'page';
+  if (latestMs !== null && latestMs > pagedFromMs && nowMs >= pagedFromMs + PAGE_EVERY_MS) return 'page';
   const isUnlisted = firstUnlistedMs !== null && nowMs >= firstUnlistedMs + PAGE_READS_MS;
   const isListDue = !facts.isListing && nowMs >= facts.searchedAtMs + listPauseMs(facts.products);
-  return isUnlisted && isListDue ? 'list' : null;
+  return (isUnlisted || facts.isRemovalUnlisted) && isListDue ? 'list' : null;
 }
 
 function listPauseMs(products: number): number {
@@ -78,7 +78,7 @@ export class Lookups {
     try {
       switch (step) {
         case 'page':
-          await this.#page(facts);
+          await this.#page(facts.latestMs ?? EARLIEST_MS);
           break;
         case 'list':
           await this.#deps.beginSearch();
@@ -98,17 +98,18 @@ export class Lookups {
     }
   }
 
-  async #page({ latestMs }: SearchFacts): Promise<void> {
+  /** @param latestMs the last variant was named then. */
+  async #page(latestMs: number): Promise<void> {
     const { databases, now } = this.#deps;
     const fromMs = now();
     const latest = { limit: PAGE, offset: 0, sort_by: 'update_time', sort_order: 'desc' } as const;
-    const { page } = await listPage(this.#deps, latest, this.#signal);
+    const { page, sentAtMs } = await listPage(this.#deps, latest, this.#signal);
     const productIds = await databases.reader.ask('unreadSince', {
       productIds: page.products.map(({ id }) => id),
       sinceMs: latestMs + REPLICA_LAG_MS,
     });
     if (productIds.length > 0) {
-      await databases.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
+      await databases.writer.append({ kind: 'listed', atMs: now(), sentAtMs, productIds, lookup: true });
     }
     this.#pagedFromMs = fromMs;
   }

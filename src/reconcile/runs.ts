@@ -134,7 +134,7 @@ async function absenceIn(databases: ReadingDeps['databases'], { productIds }: Ru
   const more = absent.length > NAMED ? ` and ${absent.length - NAMED} more` : '';
   return (
     `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}: ` +
-    'check the id; one that was deleted there is removed by a second read, 30 s later'
+    'check the id; one that was deleted there is removed once a list of the catalogue confirms it'
   );
 }
 

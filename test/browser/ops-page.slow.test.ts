@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   });
 });
 
-/** Two reads of every product miss it, more than 30 s apart. */
+/** Two reads of every product miss it, more than 30 s apart, and a list does not name it. */
 async function holdRemovals(databases: DirectDatabases, count: number): Promise<void> {
   for (const [secondsAgo, isThere] of [
     [200, true],
@@ -218,6 +218,8 @@ async function holdRemovals(databases: DirectDatabases, count: number): Promise<
       const sentAtMs = Date.now() - secondsAgo * 1_000;
       await databases.writer.append(readInput(`${id}`, isThere ? found : null, { sentAtMs }));
     }
+    const listedAtMs = Date.now() - (secondsAgo - 9) * 1_000;
+    await databases.writer.append({ kind: 'list_completed', atMs: listedAtMs, sentAtMs: listedAtMs });
   }
 }
 

@@ -8,7 +8,7 @@ import type {
 } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyInput } from '../../src/core/apply/apply-input.ts';
-import { EARLIEST_MS } from '../../src/core/limits.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
 import type { StockLevel, Change } from '../../src/core/model.ts';
 import type { Reason } from '../../src/core/reasons.ts';
@@ -201,6 +201,21 @@ export class Mirror {
       requestId: null,
       snapshot,
     });
+  }
+
+  /** A list of the whole catalogue that names these products, and takes no time. */
+  list(sentAtMs: number, productIds: readonly string[] = []): Fact[] {
+    return [
+      ...this.applyInput({ kind: 'listed', atMs: sentAtMs, sentAtMs, productIds, lookup: false }),
+      ...this.applyInput({ kind: 'list_completed', atMs: sentAtMs, sentAtMs }),
+    ];
+  }
+
+  /** Two reads 30 s apart that do not find the product, and a list between them that does not name it. */
+  remove(firstMs: number, productId = PRODUCT): void {
+    this.read(null, { sentAtMs: firstMs, productId });
+    this.list(firstMs + REPLICA_LAG_MS);
+    this.read(null, { sentAtMs: firstMs + 30_000, productId });
   }
 
   qty(variantId = VARIANT, warehouseId = WAREHOUSE): number | null {

@@ -86,6 +86,20 @@ export const PROPERTIES: readonly Property[] = [
   ),
 
   property(
+    'no product that the list names is removed, however many reads do not find it',
+    plans({ absences: true, losses: true, lostTails: true }),
+    (plan) => {
+      // The search for an unknown variant would ask for further reads.
+      const levels = plan.levels.map((level) => ({ ...level, isNew: false }));
+      const known = { ...plan, levels, knownBefore: true };
+      const service = new SimulatedService(known, neverRemovedIfListed).run();
+      service.drain(service.productIds.length * 60);
+      service.readAll().drain(service.productIds.length * 60);
+      assert.deepEqual(service.differences(), []);
+    },
+  ),
+
+  property(
     "every level whose last change was delivered is right or suspect after the store's clock was set back",
     plans({ clockBack: true, losses: true }),
     (plan) => {
@@ -424,6 +438,13 @@ const neverRemovedIfNamed: Watch = (service, nowMs, facts) => {
       changes.some((change) => change.trueAtMs >= movedAtMs && service.merged.has(change)),
     );
     if (lives && isNamed) throw new Error(`${fact.id} was removed, although a delivery has named it since`);
+  }
+};
+
+const neverRemovedIfListed: Watch = (service, nowMs, facts) => {
+  for (const fact of facts) {
+    if (fact.kind !== 'removed' || fact.what !== 'product') continue;
+    if (service.snapshotAt(fact.id, nowMs) !== null) throw new Error(`product ${fact.id} was removed`);
   }
 };
 

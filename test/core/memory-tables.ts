@@ -12,8 +12,6 @@ import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { isHeldRequest } from '../../src/core/merge/read-request.ts';
 import type { Tables } from '../../src/core/apply/tables.ts';
 
-type Kind = 'product' | 'variant' | 'level';
-
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The same values as in a new file. */
@@ -31,10 +29,9 @@ const INITIAL_STATE: MirrorStateRow = {
   latenessMs: 1_500,
   trustedAfterMs: EARLIEST_MS,
   bundlesDueAtMs: null,
+  listedFromMs: EARLIEST_MS,
   removalWindowStartMs: 0,
-  removalsInWindow: 0,
-  variantRemovalsInWindow: 0,
-  levelRemovalsInWindow: 0,
+  removedInWindow: 0,
   removalsAllowedUntilMs: 0,
 };
 
@@ -123,20 +120,32 @@ export class MemoryTables implements Tables {
       .map((readRequest) => readRequest.productId)
       .sort(byText);
   }
-  liveCount(kind: Kind): number {
-    return this.live(kind).length;
+  missingProducts(): { readonly productId: string; readonly missingAtMs: number }[] {
+    return live(this.products)
+      .flatMap(({ productId, missingAtMs }) => (missingAtMs === null ? [] : [{ productId, missingAtMs }]))
+      .sort((a, b) => byText(a.productId, b.productId));
   }
-  shownProductCount(atMost: number): number {
-    const shown = [...this.products.values()].filter(
-      ({ goneAtMs, readAtMs }) => goneAtMs === null && readAtMs > EARLIEST_MS,
-    );
-    return Math.min(atMost, shown.length);
+  quantityCount(): number {
+    return Math.max(live(this.levels).length, live(this.variants).length);
   }
-  missingCount(kind: Kind, atMost: number): number {
-    return Math.min(atMost, this.live(kind).filter((row) => row.missingAtMs !== null).length);
+  missingQuantities(atMost: number): number {
+    const missing = new Set<string>();
+    for (const level of live(this.levels)) {
+      if (level.missingAtMs !== null) missing.add(`${level.variantId}/${level.warehouseId}`);
+    }
+    for (const { variantId, productId, missingAtMs } of live(this.variants)) {
+      if (productId === null) continue;
+      const product = this.products.get(productId);
+      const isProductMissing = product?.goneAtMs === null && product.missingAtMs !== null;
+      if (missingAtMs === null && !isProductMissing) continue;
+      const levels = this.stockLevelsOf(variantId).filter(({ goneAtMs }) => goneAtMs === null);
+      for (const { warehouseId } of levels) missing.add(`${variantId}/${warehouseId}`);
+      if (levels.length === 0) missing.add(variantId);
+    }
+    return Math.min(atMost, missing.size);
   }
-  private live(kind: Kind): (Product | Variant | StockLevel)[] {
-    const rows = { product: this.products, variant: this.variants, level: this.levels }[kind];
-    return [...rows.values()].filter((row) => row.goneAtMs === null);
-  }
+}
+
+function live<Row extends { readonly goneAtMs: number | null }>(rows: ReadonlyMap<string, Row>): Row[] {
+  return [...rows.values()].filter(({ goneAtMs }) => goneAtMs === null);
 }

@@ -28,6 +28,8 @@ export interface Misfortune {
   readonly doubts?: boolean;
   /** For a time the mirror applies nothing; then the deliveries that arrived, and then the reads. */
   readonly stalls?: boolean;
+  /** For a time the store answers every read with 404, though its list is right. */
+  readonly absences?: boolean;
 }
 
 const instants = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3_000 }));
@@ -46,10 +48,12 @@ function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean
 
 export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
-  const { unlisted, clockBack, aheadNodes, dateAhead, stalls, moves, bundles, doubts } = misfortune;
+  const { unlisted, clockBack, aheadNodes, dateAhead, stalls, moves, bundles, doubts, absences } = misfortune;
   // A removal takes two reads 30 s apart.
   const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
-    removals === true || moves === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
+    removals === true || moves === true || absences === true
+      ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 }))
+      : shorter;
   const step: fc.Arbitrary<StepPlan> = fc.record({
     afterMs: long(instants),
     move: fc.integer({ min: 1, max: 3 }),
@@ -93,7 +97,7 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
         fc.array(level, { minLength: 1, maxLength: 1 }),
         fc.array(level, { minLength: 1, maxLength: 4 }),
       ),
-      reads: fc.array(read, { maxLength: removals === true || moves === true ? 10 : 6 }),
+      reads: fc.array(read, { maxLength: removals === true || moves === true || absences === true ? 10 : 6 }),
       drainSampled: fraction,
       orderedStamps: fc.constant(unorderedStamps !== true),
       unlisted: unlisted === true ? fc.constantFrom('own' as const, 'pulled' as const) : fc.constant(null),
@@ -111,6 +115,13 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
                 forMs: fc.integer({ min: 1, max: 9_000 }),
               }),
             )
+          : fc.constant(null),
+      absence:
+        absences === true
+          ? fc.record({
+              atMs: fc.integer({ min: 0, max: 9_000 }),
+              forMs: fc.constantFrom(5_000, 60_000, 600_000),
+            })
           : fc.constant(null),
       dateAheadMs: dateAhead === true ? fc.constantFrom(0, 10_000, 600_000) : fc.constant(0),
       productGoneAtMs:

@@ -60,6 +60,8 @@ export interface Plan {
   readonly moveAtMs: number | null;
   readonly hasBundle: boolean;
   readonly stall: { readonly atMs: number; readonly forMs: number } | null;
+  /** The store answers 404 to every read sent in this time, and its list is right. */
+  readonly absence: { readonly atMs: number; readonly forMs: number } | null;
 }
 
 interface TrueChange {
@@ -269,15 +271,22 @@ export class SimulatedService {
     const receivedMs = at.receivedMs ?? at.sentMs;
     const dateMs = at.dateMs === undefined ? receivedMs : at.dateMs;
     const storeMs = dateMs === null ? null : dateMs + clockMs(this.plan, dateMs) + this.plan.dateAheadMs;
-    const facts = this.mirror.read(this.snapshotAt(productId, at.sampledMs), {
+    const isAbsent = this.isAbsent(at.sentMs);
+    const facts = this.mirror.read(isAbsent ? null : this.snapshotAt(productId, at.sampledMs), {
       productId,
       sentAtMs: OWN_MS + at.sentMs,
       receivedAtMs: OWN_MS + receivedMs,
       serverDateMs: storeMs === null ? null : Math.floor((OWN_MS + storeMs) / 1_000) * 1_000,
     });
     this.nowMs = Math.max(this.nowMs, at.mergedMs ?? receivedMs);
-    this.shownMs.set(productId, Math.max(at.sampledMs, this.shownMs.get(productId) ?? -Infinity));
+    const shownMs = this.shownMs.get(productId) ?? -Infinity;
+    if (!isAbsent) this.shownMs.set(productId, Math.max(at.sampledMs, shownMs));
     this.watch(this, this.nowMs, facts);
+  }
+
+  private isAbsent(sentMs: number): boolean {
+    const { absence } = this.plan;
+    return absence !== null && sentMs >= absence.atMs && sentMs < absence.atMs + absence.forMs;
   }
 
   readAll(): this {
@@ -296,6 +305,7 @@ export class SimulatedService {
     const { tables } = this.mirror;
     for (let reads = 0; ; reads += 1) {
       this.requestBundles();
+      this.listMissing();
       for (const variant of tables.variants.values()) {
         if (variant.lookupAtMs !== null) this.lookUp(variant.variantId, variant.lookupAtMs);
       }
@@ -339,13 +349,25 @@ export class SimulatedService {
       this.mirror.applyInput({ kind: 'bundles_due', atMs });
   }
 
+  /** A list, if a product that answered 404 waits for one. */
+  private listMissing(): void {
+    const { tables } = this.mirror;
+    const { listedFromMs } = tables.state();
+    if (!tables.missingProducts().some(({ missingAtMs }) => missingAtMs > listedFromMs)) return;
+    this.nowMs += REPLICA_LAG_MS;
+    const atMs = OWN_MS + this.nowMs;
+    const named = this.productIds.filter((id) => this.snapshotAt(id, this.nowMs) !== null);
+    this.watch(this, this.nowMs, this.mirror.list(atMs, named));
+  }
+
   private lookUp(variantId: string, lookupAtMs: number): void {
     this.nowMs = Math.max(this.nowMs, lookupAtMs - OWN_MS);
     const atMs = OWN_MS + this.nowMs;
     const found = this.productIds.filter((id) =>
       this.snapshotAt(id, this.nowMs)?.variants.some((variant) => variant.variantId === variantId),
     );
-    if (found.length > 0) this.mirror.applyInput({ kind: 'listed', atMs, productIds: found, lookup: true });
+    if (found.length > 0)
+      this.mirror.applyInput({ kind: 'listed', atMs, sentAtMs: atMs, productIds: found, lookup: true });
     else {
       this.mirror.applyInput({
         kind: 'lookup_missed',

@@ -73,6 +73,11 @@ class Shop {
     );
   }
 
+  lists(agoMs: number): void {
+    const atMs = this.#nowMs - agoMs;
+    this.#writer.append({ kind: 'list_completed', atMs, sentAtMs: atMs });
+  }
+
   isServed(): void {
     this.#writer.command('nameWarehouses', { names: { 11: 'Bangkok' } });
     this.#writer.endRun(0, { atMs: this.#nowMs - 3 * DAY_MS + MINUTE_MS, fullSync: true });
@@ -129,6 +134,7 @@ export function recipesMirror(): string {
   for (const webhook of heard) shop.hears(webhook);
   shop.reads(3 * HOUR_MS - 3 * MINUTE_MS, '503', poster(6));
   shop.reads(2 * HOUR_MS, '504', null);
+  shop.lists(90 * MINUTE_MS);
   shop.reads(HOUR_MS, '504', null);
   shop.reads(
     HOUR_MS,

@@ -258,6 +258,13 @@ export class DirectWriter {
     return this.append(readInput(productId, found, { sentAtMs }));
   }
 
+  /** Two reads 30 s apart that do not find the product, the first one at `atMs`, and a list that does not name it. */
+  remove(productId: string, atMs: number): void {
+    this.read(productId, null, atMs);
+    this.append({ kind: 'list_completed', atMs: atMs + 9_000, sentAtMs: atMs + 9_000 });
+    this.read(productId, null, atMs + 30_000);
+  }
+
   /** Writes a heartbeat with the state, as the main thread decided it. */
   beat(state: MirrorState = 'live', stateCause: string | null = null): void {
     beats(this.db, Date.now() + AHEAD_MS, { state, stateCause });

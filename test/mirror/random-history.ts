@@ -69,6 +69,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       fc.array(productIds, { minLength: 1 }).map((listed) => (atMs: number) => ({
         kind: 'listed' as const,
         atMs,
+        sentAtMs: atMs,
         productIds: listed,
         lookup: false,
       })),
@@ -103,7 +104,8 @@ export function play(
       const found = now.variants === null ? null : detail(now.productId, now.variants);
       writer.append(readInput(now.productId, found, { sentAtMs: atMs }));
     } else if (now.kind === 'remove') {
-      for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));
+      writer.remove(now.productId, (atMs += 40_000));
+      atMs += 40_000;
     } else writer.append(now.input(atMs));
     if (n % 7 === 3) {
       writer.beginRun({ run: 'operator', atMs, readAfterMs: atMs });

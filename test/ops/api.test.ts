@@ -150,6 +150,7 @@ test('lists held removals and failing reads, page by page', async () => {
     for (const productId of ['10', '11', '12']) {
       await databases.writer.append(readInput(productId, null, { sentAtMs: atMs }));
     }
+    await databases.writer.append({ kind: 'list_completed', atMs: atMs + 9_000, sentAtMs: atMs + 9_000 });
   }
   const heldIds = (await pages('/api/open-reads?kind=held&limit=2', 'open_reads')).map((page) =>
     page.map((row) => row['product_id']),

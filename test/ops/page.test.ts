@@ -281,6 +281,8 @@ async function holdRemovals(databases: DirectDatabases) {
       const answer = found ? detail(id, [{ id: `${id}00`, levels: { 1: 5 } }]) : null;
       await databases.writer.append(readInput(id, answer, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
     }
+    const listedAtMs = Date.now() - (secondsAgo - 9) * 1_000;
+    await databases.writer.append({ kind: 'list_completed', atMs: listedAtMs, sentAtMs: listedAtMs });
   }
 }
 

@@ -22,6 +22,7 @@ describe('the next step', () => {
     products: 100_000,
     latestMs: NOW - MINUTE,
     firstUnlistedMs: null,
+    isRemovalUnlisted: false,
     listedFromMs: NOW,
     searchedAtMs: NOW,
     isListing: false,
@@ -57,6 +58,9 @@ describe('the next step', () => {
       NOW - MINUTE,
       null,
     ],
+    ['is a list for a product that answered 404', { isRemovalUnlisted: true, searchedAtMs: 0 }, NOW, 'list'],
+    ['is no further list for it within an hour', { isRemovalUnlisted: true }, NOW, null],
+    ['is no page for it', { latestMs: null, isRemovalUnlisted: true }, 0, null],
     ['notes variants that no product has shown', { ...UNLISTED, missed: ['100'] }, 0, 'missed'],
   ])('%s', (_, over, pagedFromMs, step) => {
     expect(nextStep({ ...DONE, ...over }, { nowMs: NOW, pagedFromMs })).toBe(step);
@@ -69,7 +73,13 @@ async function setUp(ids: readonly string[], known: readonly string[] = []) {
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ databases, client: service, now });
   await recordFirstRead(databases, now());
-  await databases.writer.append({ kind: 'listed', atMs: now(), productIds: known, lookup: false });
+  await databases.writer.append({
+    kind: 'listed',
+    atMs: now(),
+    sentAtMs: now(),
+    productIds: known,
+    lookup: false,
+  });
   databases.change('DELETE FROM due_reads');
   databases.change('UPDATE products SET read_at_ms = ?', now());
   reconciler.start();
@@ -194,10 +204,11 @@ test('gives up variants without a product after two sweeps, for all of them toge
 
 test('searches a large list again for later variants at most once an hour', async () => {
   const ids = productIds(120);
-  const { eventually, now, service, databases, name, lists } = await setUp(ids, ids);
+  const { eventually, pass, now, service, databases, name, lists } = await setUp(ids, ids);
   databases.change('UPDATE live_counts SET products = 100000');
   await name('999998');
   await eventually(() => lists().length === 3, { what: 'the first search' });
+  await pass(1_000);
   databases.change('UPDATE runs SET started_at_ms = started_at_ms - ?', 58 * MINUTE);
   const searchedAtMs: number[] = [];
   service.onList = ({ sort_by }) => {

@@ -145,6 +145,8 @@ export function virtualTime() {
 export interface FakeService extends CatalogueClient {
   ids: string[];
   readonly asked: string[];
+  /** Every detail is answered 404. */
+  isBlind: boolean;
   /** Called before an answer is made; may change the catalogue, wait, or throw. */
   onList: (request: ProductListRequest) => void | Promise<void>;
   onDetail: (productId: string, signal: AbortSignal | undefined) => void | Promise<void>;
@@ -155,6 +157,7 @@ export function fakeService(now: () => number, ids: readonly string[]): FakeServ
   const service: FakeService = {
     ids: [...ids],
     asked: [],
+    isBlind: false,
     onList: () => undefined,
     onDetail: () => undefined,
     async listProducts(request = {}): Promise<ProductListAnswer> {
@@ -177,7 +180,8 @@ export function fakeService(now: () => number, ids: readonly string[]): FakeServ
       const sentAtMs = now();
       service.asked.push(productId);
       await service.onDetail(productId, options?.signal);
-      if (!service.ids.includes(productId)) return { outcome: 'not_found', ...times(sentAtMs) };
+      if (service.isBlind || !service.ids.includes(productId))
+        return { outcome: 'not_found', ...times(sentAtMs) };
       const rawProduct = detailOf(productId);
       return {
         outcome: 'found',

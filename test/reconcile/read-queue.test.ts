@@ -48,7 +48,13 @@ async function readLongAgo(
   service: FakeService,
   ids: readonly string[],
 ): Promise<void> {
-  await databases.writer.append({ kind: 'listed', atMs: Date.now(), productIds: ids, lookup: false });
+  await databases.writer.append({
+    kind: 'listed',
+    atMs: Date.now(),
+    sentAtMs: Date.now(),
+    productIds: ids,
+    lookup: false,
+  });
   databases.change('DELETE FROM due_reads');
   databases.change('UPDATE products SET read_at_ms = ?', Date.now() - 3_600_000);
   service.asked.length = 0;

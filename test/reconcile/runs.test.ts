@@ -25,7 +25,13 @@ function setUp() {
     await databases.writer.command('checkpointRun', { ...run, listOffset: 0, listDone: true, total: 0 });
   };
   const know = async (productIds: readonly string[]): Promise<void> => {
-    await databases.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
+    await databases.writer.append({
+      kind: 'listed',
+      atMs: time.nowMs,
+      sentAtMs: time.nowMs,
+      productIds,
+      lookup: false,
+    });
   };
   /** @param answeredAtMs the last answer of the store. */
   const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>

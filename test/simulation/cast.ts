@@ -24,7 +24,7 @@ import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Delivered } from './watch/delivered.ts';
 import { GuardWatch } from './watch/guard.ts';
-import { Promises } from './watch/promises.ts';
+import { Promises, type Gone } from './watch/promises.ts';
 import { Seen } from './watch/seen.ts';
 import { Trusted } from './watch/trusted.ts';
 
@@ -54,6 +54,12 @@ const HIDING = [
   'restored backup (inbox)',
   "service's clock set back",
   "service's clock set forward",
+];
+
+/** A list may have left out a product that the store has now. */
+const RETURNING = [
+  ...['operation: restore_product', 'scene: overlapping_absence', 'reads: empty_list', 'reads: nonsense'],
+  "mirror's clock set back",
 ];
 
 export class Cast {
@@ -99,7 +105,10 @@ export class Cast {
     this.trusted = new Trusted(fault);
     this.promises = new Promises(
       fault,
-      (db, gone) => this.guard.removed(db, gone),
+      (db, gone) => {
+        this.guard.removed(db, gone);
+        this.#checkDeleted(gone);
+      },
       (productId, sentAtMs) => this.seen.merged(productId, sentAtMs),
     );
     this.calls = new Calls(fault, (productId, detail) => {
@@ -186,6 +195,15 @@ export class Cast {
   checkMoved(db: Db): void {
     const isHiding = HIDING.some((what) => this.report.has(what));
     if (!isHiding && this.plan.nodeSkewMs === 0) this.delivered.checkMoved(db, this.service, this.time.nowMs);
+  }
+
+  /** A product goes only when a list leaves it out, whatever its reads were answered. */
+  #checkDeleted({ what, product_id: productId }: Gone): void {
+    if (what !== 'product' || productId === null || this.guard.isAllowed) return;
+    if (RETURNING.some((deed) => this.report.has(deed))) return;
+    const product = this.service.truth.product(productId);
+    if (product === undefined) return;
+    this.report.fault(`product ${productId} was removed, although each list named it`);
   }
 
   /** @param keepAt a folder for the files of the mirror. */

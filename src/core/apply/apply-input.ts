@@ -5,6 +5,7 @@ import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
+import { applyListCompleted, refuteAbsence } from './removal.ts';
 import { applyLookupMissed } from './remove-rows.ts';
 import type { Tables } from './tables.ts';
 import { unreadProduct } from '../merge/unknown.ts';
@@ -20,6 +21,9 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
       break;
     case 'listed':
       applyListed(work, input);
+      break;
+    case 'list_completed':
+      applyListCompleted(work, input);
       break;
     case 'request_reads':
       applyRequests(work, input);
@@ -45,12 +49,13 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
   work.close();
 }
 
-function applyListed(work: UnitOfWork, input: ListedInput): void {
-  for (const productId of input.productIds) {
+function applyListed(work: UnitOfWork, { productIds, sentAtMs, lookup }: ListedInput): void {
+  for (const productId of productIds) {
     const product = work.tables.product(productId);
     if (product === undefined) work.tables.putProduct(unreadProduct(productId));
-    if (product === undefined || product.goneAtMs !== null || input.lookup) {
-      work.requestRead(productId, input.lookup ? 'unmapped' : 'listed');
+    else refuteAbsence(work, product, sentAtMs);
+    if (product === undefined || product.goneAtMs !== null || lookup) {
+      work.requestRead(productId, lookup ? 'unmapped' : 'listed');
     }
   }
 }

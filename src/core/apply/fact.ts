@@ -6,8 +6,7 @@ import type { Gap } from '../model.ts';
 import type { Reason } from '../reasons.ts';
 import type { Run } from '../runs.ts';
 
-export const REMOVABLES = ['product', 'variant', 'level'] as const;
-export type Removable = (typeof REMOVABLES)[number];
+export type Removable = 'product' | 'variant' | 'level';
 
 export type Fact =
   | {
@@ -45,12 +44,8 @@ export type Fact =
       readonly what: Removable;
       readonly id: string;
     }
-  | {
-      readonly kind: 'removals_held';
-      readonly what: Removable;
-      readonly productId: string;
-      readonly missing: number;
-    }
+  /** `missing` quantities are missing at least. */
+  | { readonly kind: 'removals_held'; readonly productId: string; readonly missing: number }
   | {
       readonly kind: 'moved';
       readonly variantId: string;

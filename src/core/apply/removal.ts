@@ -1,14 +1,14 @@
 /** Writes what is decided about rows that a read does not show (merge/judge-absence.ts). */
-import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
-import { EARLIEST_MS } from '../limits.ts';
+import type { ListCompletedInput, ProductSnapshot, VariantSnapshot } from '../input.ts';
+import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REMOVAL_RECHECK_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { judgeAbsence, type AbsenceVerdict } from '../merge/judge-absence.ts';
 import type { AbsentLevel } from '../merge/judge-variant.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
-import { contradictsItself, countLevels, countVariants, judgeRemovals } from '../merge/removal-guard.ts';
+import { isHeldRequest } from '../merge/read-request.ts';
 import type { Product, StockLevel, Variant } from '../model.ts';
 import type { Removable } from './fact.ts';
-import { atStake, countRemoval, hold, isAllowed } from './held-removals.ts';
-import { removeLevel, removeOrSearch } from './remove-rows.ts';
+import { countRemoval, holdIfMany, isAllowed, quantitiesOf, type Sighted } from './held-removals.ts';
+import { assertSighted, removeLevel, removeOrSearch } from './remove-rows.ts';
 import { writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -26,12 +26,14 @@ interface ShownProduct {
   readonly read: ReadContext;
 }
 
-/** Marks everything that the answer omits, then decides once for each kind, then removes or holds. */
+/** Marks everything that the answer omits, then decides once, then removes or holds. */
 export function writeAbsences(work: UnitOfWork, shown: ShownProduct): void {
   const levels = markLevels(work, shown);
   const variants = markVariants(work, shown);
+  const rows = [...levels.map(({ level }) => level), ...variants];
+  if (holdIfMany(work, shown.productId, rows)) return;
   removeLevels(work, shown, levels);
-  removeVariants(work, shown, variants);
+  for (const variant of variants) removeWithLevels(work, variant, variant, shown.read);
 }
 
 interface ConfirmedLevel {
@@ -102,46 +104,30 @@ function requestRemovalCheck(
   });
 }
 
-function removeLevels(work: UnitOfWork, shown: ShownProduct, confirmed: readonly ConfirmedLevel[]): void {
-  if (confirmed.length === 0) return;
-  const { productId, snapshot, read } = shown;
-  const listed = snapshot.variants
-    .filter(({ levels }) => levels !== null)
-    .map((seen) => ({ seen, levels: work.tables.stockLevelsOf(seen.variantId) }));
-  const isHeld = judgeRemovals(atStake(work, 'level'), countLevels(listed));
-  const held = confirmed.filter(({ seen }) => !isAllowed(work) && (isHeld || contradictsItself(seen)));
-  hold(
-    work,
-    'level',
-    productId,
-    held.map(({ level }) => level),
-  );
-  const removed = confirmed.filter((row) => !held.includes(row));
-  for (const { seen, level } of removed) {
-    countRemoval(work, 'level', level, read);
+function removeLevels(
+  work: UnitOfWork,
+  { productId, read }: ShownProduct,
+  confirmed: readonly ConfirmedLevel[],
+): void {
+  for (const { seen, level } of confirmed) {
+    assertSighted(level, read);
+    countRemoval(work, 1);
     work.report({ kind: 'removed', what: 'level', id: idOf(level) });
     removeLevel(work, level, seen.sku, read);
   }
   // Without levels, a variant is sold by its total, whose row must have a new number.
-  const reduced = new Set(removed.map(({ level }) => level.variantId));
+  const reduced = new Set(confirmed.map(({ level }) => level.variantId));
   for (const variant of work.tables.variantsOf(productId)) {
     if (!reduced.has(variant.variantId)) continue;
     work.tables.putVariant({ ...variant, changeSeq: work.nextChangeSeq() });
   }
 }
 
-function removeVariants(work: UnitOfWork, shown: ShownProduct, confirmed: readonly Variant[]): void {
-  if (confirmed.length === 0) return;
-  const { productId, snapshot, read } = shown;
-  const live = work.tables.variantsOf(productId).filter(({ goneAtMs }) => goneAtMs === null);
-  if (judgeRemovals(atStake(work, 'variant'), countVariants(live, snapshot)) && !isAllowed(work)) {
-    hold(work, 'variant', productId, confirmed);
-    return;
-  }
-  for (const variant of confirmed) {
-    countRemoval(work, 'variant', variant, read);
-    removeOrSearch(work, variant, read);
-  }
+/** @param sighted the variant, or its product. */
+function removeWithLevels(work: UnitOfWork, variant: Variant, sighted: Sighted, read: ReadContext): void {
+  assertSighted(sighted, read);
+  countRemoval(work, quantitiesOf(work, variant.variantId));
+  removeOrSearch(work, variant, read);
 }
 
 export function applyAbsentProduct(work: UnitOfWork, product: Product, read: ReadContext): void {
@@ -174,15 +160,43 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
       for (const variant of variants) work.noteComponent(variant);
       return;
     case 'confirmed':
-      if (judgeRemovals(atStake(work, 'product'), null) && !isAllowed(work)) {
-        tables.putProduct(answered);
-        hold(work, 'product', productId, [product]);
+      tables.putProduct(answered);
+      if (!isUnlisted(work, verdict)) {
+        requestRemovalCheck(work, productId, { ...verdict, confirmAtMs: read.sentAtMs + REMOVAL_RECHECK_MS });
         return;
       }
-      countRemoval(work, 'product', product, read);
+      if (holdIfMany(work, productId, [product])) return;
       work.report({ kind: 'removed', what: 'product', id: productId });
-      for (const variant of variants) removeOrSearch(work, variant, read);
+      for (const variant of variants) removeWithLevels(work, variant, product, read);
       tables.putProduct({ ...answered, goneAtMs: work.input.atMs });
+  }
+}
+
+/** A complete list that began after the sighting did not name the product, or an operator decided. */
+function isUnlisted(work: UnitOfWork, { missingAtMs }: { readonly missingAtMs: number }): boolean {
+  return isListedSince(work.state.listedFromMs, missingAtMs) || isAllowed(work);
+}
+
+/** A page that is sent less than a replica's lag after the 404 may be older. */
+function isListedSince(listedAtMs: number, missingAtMs: number): boolean {
+  return listedAtMs >= missingAtMs + REPLICA_LAG_MS;
+}
+
+/** The list shows the product although its last read did not: sightings begin again. */
+export function refuteAbsence(work: UnitOfWork, product: Product, listedAtMs: number): void {
+  if (product.missingAtMs === null || !isListedSince(listedAtMs, product.missingAtMs)) return;
+  work.report({ kind: 'contested', what: 'product', id: product.productId });
+  work.tables.putProduct({ ...product, missingAtMs: null });
+}
+
+/** Reads the products that the list, which began at `sentAtMs`, did not name: the answers decide. */
+export function applyListCompleted(work: UnitOfWork, { sentAtMs }: ListCompletedInput): void {
+  work.state = { ...work.state, listedFromMs: Math.max(work.state.listedFromMs, sentAtMs) };
+  for (const { productId, missingAtMs } of work.tables.missingProducts()) {
+    const standing = work.tables.readRequest(productId);
+    const isHeld = standing !== undefined && isHeldRequest(standing);
+    if (isHeld || !isListedSince(sentAtMs, missingAtMs)) continue;
+    requestRemovalCheck(work, productId, { missingAtMs, confirmAtMs: missingAtMs + REMOVAL_CONFIRM_MS });
   }
 }
 

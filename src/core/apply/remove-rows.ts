@@ -4,11 +4,10 @@ import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isNamedSince } from '../merge/judge-absence.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Variant } from '../model.ts';
+import type { Sighted } from './held-removals.ts';
 import { assertInvariant } from './invariant.ts';
 import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-
-export type Sighted = Pick<StockLevel, 'missingAtMs'>;
 
 export function assertSighted({ missingAtMs }: Sighted, read: Pick<ReadContext, 'sentAtMs'>): void {
   assertInvariant(

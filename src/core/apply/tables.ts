@@ -33,8 +33,13 @@ export interface Tables {
   bundleProducts(): string[];
   bundleProductCount(): number;
   heldProducts(): string[];
-  liveCount(kind: 'product' | 'variant' | 'level'): number;
-  shownProductCount(atMost: number): number;
-  /** Live rows sighted missing but not confirmed, including held ones, counted up to `atMost`. */
-  missingCount(kind: 'product' | 'variant' | 'level', atMost: number): number;
+  /** Live products that the last read did not show, held ones included, by id. */
+  missingProducts(): { readonly productId: string; readonly missingAtMs: number }[];
+  /** Live stock levels, or live variants if they are more. */
+  quantityCount(): number;
+  /**
+   * Live stock levels, and variants without any, that were sighted missing alone, with their variant or with their
+   * product, held ones included; counted up to `atMost`.
+   */
+  missingQuantities(atMost: number): number;
 }

@@ -7,7 +7,7 @@ export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 export { openReads } from '../queries/open-reads.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock, stockFacets } from '../queries/page/stock.ts';
-export { absentProducts, notMirrored, unreadSince } from '../queries/listed-products.ts';
+export { absentProducts, unreadSince } from '../queries/listed-products.ts';
 export { areBundlesDue, nextReads, verificationOutlook } from '../queries/queue.ts';
 export { catalogueOutlook, latestRuns, runAfterBarrier, runById, runningRuns } from '../queries/runs.ts';
 export { searchFacts } from '../queries/searches.ts';

@@ -69,6 +69,7 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
         return [];
       case 'delivery':
       case 'listed':
+      case 'list_completed':
       case 'request_reads':
       case 'bundles_due':
       case 'missed':

@@ -15,7 +15,7 @@ import { onlyRow } from '../../sqlite/prepared.ts';
 import { columnsOf } from '../file/statements.ts';
 import { isLive, LiveRows } from './live-rows.ts';
 import { RowWriter } from './row-writer.ts';
-import { COUNTED, NOT_OF_RULES, prepareTables, type Kind, type VariantRow } from './table-statements.ts';
+import { COUNTED, NOT_OF_RULES, prepareTables, type VariantRow } from './table-statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
 
 const variantOf = (row: VariantRow): Variant => ({
@@ -281,19 +281,19 @@ export class SqliteTables implements Tables {
     return this.#sql.heldProducts.all();
   }
 
-  liveCount(kind: Kind): number {
-    return this.#liveRows.of(kind);
+  missingProducts(): { readonly productId: string; readonly missingAtMs: number }[] {
+    this.#writeProduct();
+    return this.#sql.missingProducts.all();
   }
 
-  shownProductCount(atMost: number): number {
-    // As in `missingCount`, the statement sees only written rows.
-    this.#writeAll();
-    return this.#sql.shownProductCount.get(atMost) ?? 0;
+  quantityCount(): number {
+    return Math.max(this.#liveRows.of('level'), this.#liveRows.of('variant'));
   }
 
-  missingCount(kind: Kind, atMost: number): number {
+  missingQuantities(atMost: number): number {
+    // The statement sees only written rows.
     this.#writeAll();
-    return this.#sql.missingCount[kind].get(atMost) ?? 0;
+    return this.#sql.missingQuantities.get(atMost) ?? 0;
   }
 }
 

@@ -1,10 +1,8 @@
-import type { REMOVABLES } from '../../core/apply/fact.ts';
-import { EARLIEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { plannedOnce, prepareRows } from '../../sqlite/prepared.ts';
 import { columnsOf, insertInto, upsert, type RowIn, type TableName } from '../file/statements.ts';
 
-export type Kind = (typeof REMOVABLES)[number];
+export type Kind = 'product' | 'variant' | 'level';
 
 export type LiveCounts = Record<Kind, number>;
 
@@ -24,6 +22,25 @@ export const OF_FAILURES = [
 ] as const;
 
 export type VariantRow = Omit<RowIn<'variants'>, (typeof COUNTED)[number]>;
+
+/** Each level, or the total of a variant without levels, once. */
+const MISSING_QUANTITIES = `
+  WITH missing (variant_id) AS (
+    SELECT variant_id FROM variants
+    WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL AND product_id IS NOT NULL
+    UNION
+    SELECT variants.variant_id FROM products
+    CROSS JOIN variants ON variants.product_id = products.product_id
+    WHERE products.missing_at_ms IS NOT NULL AND products.gone_at_ms IS NULL AND variants.gone_at_ms IS NULL
+  )
+  SELECT count(*) FROM (
+    SELECT variant_id, warehouse_id FROM stock_levels
+    WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL
+    UNION
+    SELECT missing.variant_id, stock_levels.warehouse_id FROM missing
+    LEFT JOIN stock_levels ON stock_levels.variant_id = missing.variant_id AND stock_levels.gone_at_ms IS NULL
+    LIMIT ?
+  )`;
 
 /** The statements of `SqliteTables`: columns named by the schema, prepared once. */
 export function prepareTables(db: Db) {
@@ -86,11 +103,14 @@ export function prepareTables(db: Db) {
       'UPDATE variants SET live_levels = live_levels + ? WHERE variant_id = ?',
     ),
     bundleCount: countLive('products', 'has_bundle = 1'),
-    shownProductCount: countLive('products', `read_at_ms > ${EARLIEST_MS}`),
-    missingCount: {
-      product: countLive('products', 'missing_at_ms IS NOT NULL'),
-      variant: countLive('variants', 'missing_at_ms IS NOT NULL'),
-      level: countLive('stock_levels', 'missing_at_ms IS NOT NULL'),
-    },
+    missingProducts: prepareRows<[], { readonly productId: string; readonly missingAtMs: number }>(
+      db,
+      { productId: 'product_id', missingAtMs: 'missing_at_ms' },
+      (columns) => `
+        SELECT ${columns} FROM products
+        WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL
+        ORDER BY product_id`,
+    ),
+    missingQuantities: db.prepare<[number], number>(MISSING_QUANTITIES).pluck(),
   };
 }

@@ -8,8 +8,6 @@ const STRETCH_MS = 10_000;
 /** null if logged at level debug only. */
 type Line = readonly [level: 'info' | 'warn' | 'error', message: string] | null;
 
-const MANY = { product: 'products', variant: 'variants', level: 'stock levels' } as const;
-
 export class FactLog {
   readonly #log: Logger;
   readonly #lines = new Map<Fact['kind'], number>();
@@ -68,7 +66,7 @@ function lineOf(fact: Fact): Line {
     case 'removals_held':
       return [
         'error',
-        `too many ${MANY[fact.what]} are missing from the store at once: the mirror keeps them until an operator runs resync --allow-removals`,
+        'too many quantities are missing from the store at once: the mirror keeps them until an operator runs resync --allow-removals',
       ];
     case 'moved':
       return ['info', 'a variant moved to another product'];

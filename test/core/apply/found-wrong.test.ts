@@ -164,12 +164,17 @@ describe('two reads that may have been answered in the other order', () => {
   ] as const;
   test.each(gone)('the removal of a %s', (_, after) => {
     const mirror = mirrorAfterRead(two);
+    mirror.read(productSnapshot([variantSnapshot({ 1: 3 }, { variantId: '201' })]), {
+      sentAtMs: T0,
+      productId: '20',
+    });
     mirror.read(after, slow);
     expect(mirror.reason()).toBe('confirm_removal');
     mirror.read(two, quick);
     expect(mirror.reason()).toBe('conflict');
     mirror.read(after, settling);
     expect(mirror.reason()).toBe('confirm_removal');
+    mirror.list(AT + 10 * S);
     mirror.read(after, { sentAtMs: AT + 33 * S });
     expect(mirror.reason()).toBeNull();
     const { variants, levels } = mirror.tables;

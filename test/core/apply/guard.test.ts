@@ -1,101 +1,145 @@
 /** Removals that the guard holds for the operator (docs/architecture.md#mass-removal-guard). */
 import { describe, expect, test } from 'vitest';
-import { HELD_MS } from '../../../src/core/limits.ts';
-import { T0, Mirror, mirrorAfterRead, productSnapshot, variantSnapshot } from '../builders.ts';
+import type { ProductSnapshot } from '../../../src/core/input.ts';
+import { GUARD_WINDOW_MS, HELD_MS } from '../../../src/core/limits.ts';
+import { T0, Mirror, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
 const FIRST = T0 + 60 * S;
 const SECOND = FIRST + 30 * S;
 
-describe('the guard', () => {
-  /** 60 products, of which the first `missing` have been sighted missing. */
-  function mirrorMissing(missing: number): Mirror {
-    const mirror = new Mirror();
-    for (let i = 0; i < 60; i += 1) {
-      const snapshot = productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]);
-      mirror.read(snapshot, { sentAtMs: T0, productId: `p${i}` });
-    }
-    for (let i = 0; i < missing; i += 1) mirror.read(null, { sentAtMs: FIRST, productId: `p${i}` });
-    return mirror;
-  }
-  const confirm = (mirror: Mirror, count: number, sentAtMs = SECOND): void => {
-    for (let i = 0; i < count; i += 1) mirror.read(null, { sentAtMs, productId: `p${i}` });
-  };
+type Detail = (productId: string) => ProductSnapshot | null;
 
-  test('allows the removal of 20 products', () => {
-    const mirror = mirrorMissing(20);
-    confirm(mirror, 20);
-    expect(mirror.tables.liveCount('product')).toBe(40);
+/** With so many variants, each in so many warehouses. */
+function detailOf(variants: number, warehouses: number): (productId: string) => ProductSnapshot {
+  return (productId) =>
+    productSnapshot(
+      Array.from({ length: variants }, (_, v) => {
+        const levels = Array.from({ length: warehouses }, (__, w) => [String(w + 1), 5]);
+        return variantSnapshot(Object.fromEntries(levels) as Record<string, number>, {
+          variantId: `${productId}${v}`,
+        });
+      }),
+    );
+}
+
+const NOT_FOUND: Detail = () => null;
+const ids = (products: number): string[] => Array.from({ length: products }, (_, p) => `p${p}-`);
+
+function read(mirror: Mirror, productIds: readonly string[], detail: Detail, sentAtMs: number): void {
+  for (const productId of productIds) mirror.read(detail(productId), { sentAtMs, productId });
+}
+
+/** The first `changed` products answer otherwise in two reads 30 s apart, and a list between them names the others. */
+function changed(products: number, of: { whole: Detail; left: Detail; changed: number }): Mirror {
+  const mirror = new Mirror();
+  read(mirror, ids(products), of.whole, T0);
+  const productIds = ids(of.changed);
+  read(mirror, productIds, of.left, FIRST);
+  mirror.list(FIRST + 2 * S, ids(products).slice(of.changed));
+  read(mirror, productIds, of.left, SECOND);
+  return mirror;
+}
+
+const liveLevels = (mirror: Mirror): number =>
+  [...mirror.tables.levels.values()].filter((level) => level.goneAtMs === null).length;
+
+describe.each([
+  { what: 'products', whole: detailOf(1, 1), left: NOT_FOUND },
+  { what: 'variants', whole: detailOf(2, 1), left: detailOf(1, 1) },
+  { what: 'levels', whole: detailOf(1, 2), left: detailOf(1, 1) },
+])('the guard', ({ what, whole, left }) => {
+  const levels = 2 * 200 - (what === 'products' ? 200 : 0);
+
+  test(`allows the removal of 50 ${what}`, () => {
+    const mirror = changed(200, { whole, left, changed: 50 });
+    expect([liveLevels(mirror), mirror.tables.heldProducts()]).toEqual([levels - 50, []]);
+    expect(mirror.tables.state().removedInWindow).toBe(50);
   });
 
-  test('holds 21 for the operator', () => {
-    const mirror = mirrorMissing(21);
-    confirm(mirror, 21);
-    expect(mirror.tables.liveCount('product')).toBe(60);
-    expect(mirror.tables.heldProducts()).toHaveLength(21);
-    expect(mirror.facts).toContainEqual({
-      kind: 'removals_held',
-      what: 'product',
-      productId: 'p0',
-      missing: 21,
-    });
+  test(`holds 51 ${what} for the operator`, () => {
+    const mirror = changed(200, { whole, left, changed: 51 });
+    expect(liveLevels(mirror)).toBe(levels);
+    expect(mirror.tables.heldProducts()).toHaveLength(51);
+    expect(mirror.facts).toContainEqual({ kind: 'removals_held', productId: 'p0-', missing: 51 });
     // As old as the sighting, so that the next read meets whatever this one came too early for.
-    expect(mirror.tables.readRequest('p0')).toMatchObject({
-      madeAtMs: FIRST,
-      notBeforeMs: HELD_MS,
-      isSuspect: true,
-    });
-    expect(mirror.tables.product('p0')).toMatchObject({ goneAtMs: null, readAtMs: SECOND });
+    expect(mirror.tables.readRequest('p0-')).toMatchObject({ madeAtMs: FIRST, notBeforeMs: HELD_MS });
   });
+});
 
-  test('is disabled until the instant that the operator’s request names', () => {
-    const mirror = mirrorMissing(21);
-    confirm(mirror, 21);
-    const untilMs = SECOND + 60 * S;
-    mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs });
-    mirror.read(null, { sentAtMs: untilMs, productId: 'p0' });
-    mirror.read(null, { sentAtMs: untilMs + 1, productId: 'p1' });
-    expect(mirror.tables.product('p0')?.goneAtMs).toBe(untilMs);
-    expect(mirror.tables.product('p1')?.goneAtMs).toBeNull();
+test('counts quantities, however they are divided into products', () => {
+  const mirror = new Mirror();
+  read(mirror, ids(20), detailOf(5, 2), T0);
+  read(
+    mirror,
+    ['total-'],
+    (id) => productSnapshot([variantSnapshot(null, { variantId: id, kind: 'bundle' })]),
+    T0,
+  );
+  const without = detailOf(5, 1);
+  const fewer: Detail = (id) => productSnapshot(detailOf(4, 2)(id).variants);
+  for (const sentAtMs of [FIRST, SECOND]) {
+    // 30 + 10 + 1
+    read(mirror, ['p0-', 'p1-', 'p2-', 'total-'], NOT_FOUND, sentAtMs);
+    read(mirror, ['p3-', 'p4-'], without, sentAtMs);
+    if (sentAtMs === FIRST) mirror.list(FIRST + 2 * S, ids(20).slice(3));
+  }
+  expect(mirror.tables.state().removedInWindow).toBe(41);
+  // And 10 more, which are one too many.
+  const more = ids(20).slice(5, 10);
+  for (const sentAtMs of [SECOND + 60 * S, SECOND + 90 * S]) read(mirror, more, fewer, sentAtMs);
+  expect(mirror.tables.heldProducts()).toEqual(more.toSorted());
+});
+
+test('what comes in turn, as the schedule reads, ends when 50 have gone within the hour', () => {
+  const mirror = new Mirror();
+  const empty = detailOf(1, 0);
+  read(mirror, ids(100), detailOf(1, 1), T0);
+  ids(100).forEach((productId, i) => {
+    const atMs = FIRST + i * 30 * S;
+    for (const sentAtMs of [atMs, atMs + 30 * S]) mirror.read(empty(productId), { sentAtMs, productId });
   });
+  expect(liveLevels(mirror)).toBe(50);
+});
 
-  test('counts the levels of a store, not its products', () => {
-    const levels = (...warehouseIds: string[]) =>
-      productSnapshot([variantSnapshot(Object.fromEntries(warehouseIds.map((id) => [id, 5])))]);
-    const mirror = mirrorAfterRead(levels('1', '2', '3'));
-    for (const sentAtMs of [FIRST, SECOND]) mirror.read(levels('1', '2'), { sentAtMs });
-    for (const sentAtMs of [SECOND + 60 * S, SECOND + 90 * S]) mirror.read(levels('1'), { sentAtMs });
-    expect([mirror.qty('100', '1'), mirror.qty('100', '2'), mirror.qty('100', '3')]).toEqual([5, null, null]);
-    expect(mirror.tables.heldProducts()).toEqual([]);
-  });
+test('releases nothing when the hour ends', () => {
+  const mirror = changed(200, { whole: detailOf(1, 1), left: NOT_FOUND, changed: 51 });
+  read(mirror, ids(51), NOT_FOUND, SECOND + GUARD_WINDOW_MS);
+  expect(mirror.tables.heldProducts()).toHaveLength(51);
+});
 
-  test('holds the last product that any read has shown', () => {
-    const mirror = new Mirror();
-    const productIds = ['p0', 'p1', 'p2'];
-    for (const [i, productId] of productIds.entries()) {
-      mirror.read(productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]), {
-        sentAtMs: T0,
-        productId,
-      });
-    }
-    mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: [...productIds, 'p3'], lookup: false });
-    for (const sentAtMs of [FIRST, SECOND]) {
-      for (const productId of productIds) mirror.read(null, { sentAtMs, productId });
-    }
-    expect(mirror.tables.heldProducts()).toEqual(productIds);
-    expect(mirror.tables.liveCount('product')).toBe(4);
-  });
+test('holds the last quantities of a small store', () => {
+  const mirror = changed(3, { whole: detailOf(1, 1), left: NOT_FOUND, changed: 3 });
+  expect(mirror.tables.heldProducts()).toEqual(ids(3));
+  expect(liveLevels(mirror)).toBe(3);
+});
 
-  test('ends with an operator’s request, which reads the held products', () => {
-    const mirror = mirrorMissing(21);
-    confirm(mirror, 21);
+test('lets a product go that the store shows again', () => {
+  const mirror = changed(200, { whole: detailOf(1, 1), left: NOT_FOUND, changed: 60 });
+  read(mirror, ids(30), detailOf(1, 1), SECOND + 60 * S);
+  expect(mirror.tables.heldProducts()).toHaveLength(30);
+});
+
+describe('an operator’s decision', () => {
+  test('reads the held products, and removes those that are still missing', () => {
+    const mirror = changed(200, { whole: detailOf(1, 1), left: NOT_FOUND, changed: 51 });
     mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
-    expect(mirror.tables.readRequest('p0')).toMatchObject({
+    expect(mirror.tables.readRequest('p0-')).toMatchObject({
       reason: 'operator',
       notBeforeMs: SECOND + 3 * S,
     });
-    confirm(mirror, 21, SECOND + 3 * S);
-    expect(mirror.tables.liveCount('product')).toBe(39);
+    read(mirror, ids(51), NOT_FOUND, SECOND + 3 * S);
+    expect(liveLevels(mirror)).toBe(149);
     expect(mirror.tables.readRequests.size).toBe(0);
+  });
+
+  test('counts until the instant that it names', () => {
+    const mirror = changed(200, { whole: detailOf(1, 1), left: NOT_FOUND, changed: 60 });
+    const untilMs = SECOND + 60 * S;
+    mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs });
+    mirror.read(null, { sentAtMs: untilMs, productId: 'p0-' });
+    mirror.read(null, { sentAtMs: untilMs + 1, productId: 'p1-' });
+    expect(mirror.tables.product('p0-')?.goneAtMs).toBe(untilMs);
+    expect(mirror.tables.product('p1-')?.goneAtMs).toBeNull();
   });
 });

@@ -19,6 +19,8 @@ function mirrorOf(): Mirror {
   const mirror = new Mirror();
   mirror.read(WITH(), { sentAtMs: T0, productId: OLD });
   mirror.read(productSnapshot([]), { sentAtMs: T0, productId: NEW });
+  const other = productSnapshot([variantSnapshot({ 1: 3 }, { variantId: '301' })]);
+  mirror.read(other, { sentAtMs: T0, productId: '30' });
   return mirror;
 }
 
@@ -42,7 +44,13 @@ describe('removed from its old product', () => {
       null,
       atMs + MOVED_LOOKUP_MS,
     ]);
-    mirror.applyInput({ kind: 'listed', atMs: atMs + 6 * S, productIds: [NEW], lookup: true });
+    mirror.applyInput({
+      kind: 'listed',
+      atMs: atMs + 6 * S,
+      sentAtMs: atMs + 6 * S,
+      productIds: [NEW],
+      lookup: true,
+    });
     expect(mirror.reason(NEW)).toBe('unmapped');
     mirror.read(TAKER(4), { sentAtMs: atMs + 8 * S, productId: NEW });
     expect([mirror.qty(), mirror.total(), owner(mirror)]).toEqual([4, 4, NEW]);
@@ -104,6 +112,7 @@ describe('missing from its product and named by a webhook before the second read
   function named(without: typeof WITHOUT | null = WITHOUT): Mirror {
     const mirror = mirrorOf();
     mirror.read(without, { sentAtMs: T0 + MINUTE, productId: OLD });
+    mirror.list(T0 + MINUTE + 2 * S, [NEW]);
     mirror.deliver(namedAtMs, news(5, namedAtMs));
     mirror.read(without, { sentAtMs: T0 + 2 * MINUTE, productId: OLD });
     return mirror;
@@ -117,7 +126,7 @@ describe('missing from its product and named by a webhook before the second read
     expect(mirror.qty()).toBe(4);
     expect(mirror.tables.variant('100')).toMatchObject({ productId: null, lookupAtMs: T0 + 2 * MINUTE });
     const atMs = T0 + 2 * MINUTE + S;
-    mirror.applyInput({ kind: 'listed', atMs, productIds: [NEW], lookup: true });
+    mirror.applyInput({ kind: 'listed', atMs, sentAtMs: atMs, productIds: [NEW], lookup: true });
     mirror.read(TAKER(4), { sentAtMs: atMs + 2 * S, productId: NEW });
     expect([mirror.qty(), mirror.total(), owner(mirror), mirror.reason(NEW)]).toEqual([4, 4, NEW, null]);
   });

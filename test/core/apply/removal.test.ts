@@ -27,6 +27,16 @@ const WITHOUT_LEVEL = productSnapshot([
 const WITHOUT_VARIANT = productSnapshot([variantSnapshot({ 1: 5, 2: 6 })]);
 const NOT_FOUND = null;
 
+/** With another product, because the guard holds the loss of everything. */
+function stocked(snapshot = WHOLE): Mirror {
+  const mirror = mirrorAfterRead(snapshot);
+  mirror.read(productSnapshot([variantSnapshot({ 1: 3 }, { variantId: '201' })]), {
+    sentAtMs: T0,
+    productId: '20',
+  });
+  return mirror;
+}
+
 const MISSING = [
   { what: 'level', id: '100/2', left: WITHOUT_LEVEL, variantId: '100', warehouseId: '2', total: 5 },
   { what: 'variant', id: '101', left: WITHOUT_VARIANT, variantId: '101', warehouseId: '1', total: null },
@@ -37,7 +47,7 @@ describe.each(MISSING)(
   'a $what that reads no longer show',
   ({ what, id, left, variantId, warehouseId, total }) => {
     test('is read again and removed after 30 s', () => {
-      const mirror = mirrorAfterRead(WHOLE);
+      const mirror = stocked();
       const before = mirror.qty(variantId, warehouseId);
       const sighted = mirror.read(left, { sentAtMs: FIRST });
       expect(sighted).toContainEqual({ kind: 'missing', what, id });
@@ -47,16 +57,13 @@ describe.each(MISSING)(
         reason: 'confirm_removal',
         notBeforeMs: SECOND,
       });
+      mirror.list(FIRST + 2 * S);
       const facts = mirror.read(left, { sentAtMs: SECOND });
       expect(facts).toContainEqual({ kind: 'removed', what, id });
       expect(kinds(facts)).not.toContain('removals_held');
       expect([mirror.qty(variantId, warehouseId), mirror.total(variantId)]).toEqual([null, total]);
       expect(mirror.reason()).toBeNull();
-      expect(mirror.tables.state()).toMatchObject({
-        removalsInWindow: what === 'product' ? 1 : 0,
-        variantRemovalsInWindow: what === 'variant' ? 1 : 0,
-        levelRemovalsInWindow: what === 'level' ? 1 : 0,
-      });
+      expect(mirror.tables.state().removedInWindow).toBe(what === 'product' ? 3 : 1);
       expect(mirror.rows(variantId, warehouseId).at(-1)).toMatchObject({
         oldQty: before,
         newQty: null,
@@ -65,15 +72,16 @@ describe.each(MISSING)(
     });
 
     test('is not removed 1 ms sooner', () => {
-      const mirror = mirrorAfterRead(WHOLE);
+      const mirror = stocked();
       mirror.read(left, { sentAtMs: FIRST });
+      mirror.list(FIRST + 2 * S);
       mirror.read(left, { sentAtMs: SECOND - 1 });
       expect(mirror.qty(variantId, warehouseId)).not.toBeNull();
       expect(mirror.tables.readRequest('10')?.notBeforeMs).toBeGreaterThanOrEqual(SECOND);
     });
 
     test('starts over if it returns in between', () => {
-      const mirror = mirrorAfterRead(WHOLE);
+      const mirror = stocked();
       mirror.read(left, { sentAtMs: FIRST });
       mirror.read(WHOLE, { sentAtMs: FIRST + 10 * S });
       mirror.read(left, { sentAtMs: SECOND });
@@ -81,7 +89,7 @@ describe.each(MISSING)(
     });
 
     test('is contested by a newer delivery', () => {
-      const mirror = mirrorAfterRead(WHOLE);
+      const mirror = stocked();
       mirror.read(left, { sentAtMs: FIRST });
       const old = present(mirror.qty(variantId, warehouseId));
       mirror.deliver(SECOND, change({ variantId, warehouseId, old, new: 1, updateTimeMs: SECOND }));
@@ -93,8 +101,9 @@ describe.each(MISSING)(
     });
 
     test('stays removed after a late webhook, is read after a newer one and returns with a read', () => {
-      const mirror = mirrorAfterRead(WHOLE);
+      const mirror = stocked();
       mirror.read(left, { sentAtMs: FIRST });
+      mirror.list(FIRST + 2 * S);
       mirror.read(left, { sentAtMs: SECOND });
       const reported = { variantId, warehouseId, old: 1, new: 2 };
       mirror.deliver(SECOND + S, change({ ...reported, updateTimeMs: FIRST }));
@@ -112,7 +121,7 @@ describe.each(MISSING)(
 );
 
 test('suspects an empty warehouse that a newer delivery named, though the total agrees', () => {
-  const mirror = mirrorAfterRead(WHOLE);
+  const mirror = stocked();
   mirror.deliver(FIRST, change({ warehouseId: '2', old: 6, new: 0, updateTimeMs: FIRST }));
   expect(mirror.reason()).toBeNull();
   mirror.read(WITHOUT_LEVEL, { sentAtMs: FIRST + S });
@@ -120,7 +129,7 @@ test('suspects an empty warehouse that a newer delivery named, though the total 
 });
 
 test('does not take a 404 right after a delivery for a sighting', () => {
-  const mirror = mirrorAfterRead(WHOLE);
+  const mirror = stocked();
   mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: FIRST }));
   mirror.read(NOT_FOUND, { sentAtMs: FIRST + S });
   expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null, readAtMs: FIRST + S });
@@ -128,8 +137,8 @@ test('does not take a 404 right after a delivery for a sighting', () => {
 });
 
 test('removes a removed product no second time, and restores it by no older answer', () => {
-  const mirror = mirrorAfterRead(WHOLE);
-  for (const sentAtMs of [FIRST, SECOND]) mirror.read(NOT_FOUND, { sentAtMs });
+  const mirror = stocked();
+  mirror.remove(FIRST);
   const { changes } = mirror.tables;
   const rows = changes.length;
   expect(mirror.read(NOT_FOUND, { sentAtMs: SECOND + 60 * S })).toEqual([]);
@@ -139,12 +148,12 @@ test('removes a removed product no second time, and restores it by no older answ
 });
 
 test('a row that was removed before its product or variant is not removed again with it', () => {
-  const mirror = mirrorAfterRead(WHOLE);
+  const mirror = stocked();
   const only = productSnapshot([variantSnapshot({ 1: 5 })]);
   for (const sentAtMs of [FIRST, SECOND]) mirror.read(only, { sentAtMs });
   const { goneAtMs } = present(mirror.tables.variant('101'));
   expect(goneAtMs).toBe(SECOND);
-  for (const sentAtMs of [SECOND + 60 * S, SECOND + 90 * S]) mirror.read(NOT_FOUND, { sentAtMs });
+  mirror.remove(SECOND + 60 * S);
   expect(mirror.total()).toBeNull();
   const removed = mirror.tables.changes.filter(({ reason }) => reason === 'removed');
   expect(removed.map(({ variantId, warehouseId, oldQty }) => [variantId, warehouseId, oldQty])).toEqual([
@@ -158,7 +167,7 @@ test('a row that was removed before its product or variant is not removed again 
 });
 
 test('reads the old product for a change that may be older than the removal, and then searches', () => {
-  const mirror = mirrorAfterRead(WHOLE);
+  const mirror = stocked();
   for (const sentAtMs of [FIRST, SECOND]) mirror.read(WITHOUT_VARIANT, { sentAtMs });
   mirror.deliver(SECOND + S, change({ variantId: '101', old: 7, new: 8, updateTimeMs: SECOND + 900 }));
   expect(mirror.reason()).toBe('conflict');
@@ -166,7 +175,7 @@ test('reads the old product for a change that may be older than the removal, and
 });
 
 test('does not restore a touched tombstone by a read of a lagging replica', () => {
-  const mirror = mirrorAfterRead(WHOLE);
+  const mirror = stocked();
   mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST });
   mirror.read(WITHOUT_VARIANT, { sentAtMs: SECOND });
   const atMs = present(mirror.tables.variant('101')?.goneAtMs) + S;
@@ -177,9 +186,8 @@ test('does not restore a touched tombstone by a read of a lagging replica', () =
 
 describe('a removed variant that is restored and changes all the time', () => {
   function restored() {
-    const mirror = mirrorAfterRead(WHOLE);
-    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
-    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    const mirror = stocked();
+    mirror.remove(FIRST);
     const atMs = SECOND + 9 * S;
     mirror.deliver(atMs, change({ old: 5, new: 4, updateTimeMs: atMs - 10 }));
     const back = productSnapshot([
@@ -222,26 +230,94 @@ test('removes nothing by an older 404 merged after a newer answer', () => {
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
 });
 
+describe('a product that answers 404', () => {
+  test('stays, suspect, and is read every 5 min until a list settles it', () => {
+    const mirror = stocked();
+    for (const sentAtMs of [FIRST, SECOND]) mirror.read(NOT_FOUND, { sentAtMs });
+    expect(mirror.total()).toBe(11);
+    expect(mirror.tables.readRequest('10')).toMatchObject({
+      reason: 'confirm_removal',
+      madeAtMs: FIRST,
+      notBeforeMs: SECOND + 300 * S,
+    });
+    mirror.list(SECOND + 40 * S, ['20']);
+    expect(mirror.tables.readRequest('10')?.notBeforeMs).toBe(SECOND);
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 41 * S });
+    expect([mirror.total(), mirror.tables.product('10')?.goneAtMs]).toEqual([null, SECOND + 41 * S]);
+  });
+
+  test('is not removed by a list that began less than 2 s after the first 404', () => {
+    const mirror = stocked();
+    mirror.list(FIRST + 2 * S - 1, ['20']);
+    for (const sentAtMs of [FIRST, SECOND]) mirror.read(NOT_FOUND, { sentAtMs });
+    expect(mirror.total()).toBe(11);
+    mirror.applyInput({ kind: 'list_completed', atMs: SECOND + S, sentAtMs: FIRST + 2 * S - 1 });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 300 * S });
+    expect(mirror.total()).toBe(11);
+  });
+
+  test('is removed by a list that began 2 s after the first 404', () => {
+    const mirror = stocked();
+    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
+    mirror.list(FIRST + 2 * S, ['20']);
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    expect(mirror.total()).toBeNull();
+  });
+
+  test('starts over if a list names it', () => {
+    const mirror = stocked();
+    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
+    expect(mirror.list(FIRST + 2 * S, ['10', '20'])).toContainEqual({
+      kind: 'contested',
+      what: 'product',
+      id: '10',
+    });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 30 * S });
+    expect(mirror.total()).toBe(11);
+    mirror.list(SECOND + 40 * S, ['20']);
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 41 * S });
+    expect(mirror.total()).toBeNull();
+  });
+
+  test('stays missing if a page named it less than 2 s after the 404, which may be an older answer', () => {
+    const mirror = stocked();
+    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
+    expect(mirror.list(FIRST + 2 * S - 1, ['10', '20'])).toEqual([]);
+    mirror.list(FIRST + 2 * S, ['20']);
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    expect(mirror.total()).toBeNull();
+  });
+
+  test('of which the list knows nothing either is read at once, unless the guard holds it', () => {
+    const mirror = mirrorAfterRead(WHOLE);
+    for (const sentAtMs of [FIRST, SECOND]) mirror.read(NOT_FOUND, { sentAtMs });
+    mirror.list(SECOND + 2 * S);
+    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 2 * S });
+    expect(mirror.tables.heldProducts()).toEqual(['10']);
+    mirror.list(SECOND + 9 * S);
+    expect(mirror.tables.heldProducts()).toEqual(['10']);
+  });
+});
+
 test('removes a product known only from a list with the first 404, without the guard', () => {
   const mirror = mirrorAfterRead();
   const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
-  mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
+  mirror.applyInput({ kind: 'listed', atMs: T0 + S, sentAtMs: T0 + S, productIds, lookup: false });
   for (const productId of productIds) {
     expect(mirror.tables.product(productId)?.goneAtMs).toBeNull();
     const facts = mirror.read(null, { sentAtMs: FIRST, productId });
     expect(kinds(facts)).toContain('not_found');
     expect(mirror.reason(productId)).toBeNull();
   }
-  expect(mirror.tables.liveCount('product')).toBe(1);
-  expect(mirror.tables.state().removalsInWindow).toBe(0);
-  mirror.applyInput({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
+  expect(mirror.tables.state().removedInWindow).toBe(0);
+  mirror.applyInput({ kind: 'listed', atMs: FIRST + S, sentAtMs: FIRST + S, productIds, lookup: false });
   expect(mirror.reason('1000')).toBe('listed');
 });
 
 test('reads an unknown product again if its 404 may be newer than the answer that shows it', () => {
   const mirror = new Mirror();
   mirror.read(null, { sentAtMs: FIRST, productId: 'p7' });
-  expect(mirror.tables.liveCount('product')).toBe(0);
   mirror.read(productSnapshot([variantSnapshot({ 1: 5 })]), { sentAtMs: FIRST + S, productId: 'p7' });
   expect(mirror.reason('p7')).toBe('conflict');
   mirror.read(null, { sentAtMs: FIRST + 4 * S, productId: 'p7' });
@@ -255,11 +331,10 @@ describe('a product that returns, with a variant whose warehouses no read shows'
   const NEXT = BACK + 60 * S;
 
   function comeBack(): Mirror {
-    const mirror = mirrorAfterRead(reported(9));
+    const mirror = stocked(reported(9));
     mirror.deliver(T0 + 20 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 20 * S }));
     mirror.read(reported(8), { sentAtMs: T0 + 40 * S });
-    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
-    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
+    mirror.remove(FIRST);
     expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([null, null]);
     mirror.read(reported(8), { sentAtMs: BACK });
     return mirror;

@@ -36,8 +36,7 @@ describe('a 404', () => {
 
   test('asks for nothing if the product is removed', () => {
     const mirror = mirrorAfterRead();
-    mirror.read(null, { sentAtMs: AT - 30 * S });
-    mirror.read(null, { sentAtMs: AT });
+    mirror.remove(AT - 30 * S);
     mirror.read(null, OLDER);
     expect(mirror.reason()).toBeNull();
   });

@@ -156,7 +156,7 @@ describe('derived totals', () => {
   test('a pulled variant that moves while its product is unknown is searched for alone', () => {
     const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 9 }, null));
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
-    for (const sentAtMs of [AT + 10 * S, AT + 40 * S]) mirror.read(null, { sentAtMs });
+    mirror.remove(AT + 10 * S);
     expect(mirror.tables.variant('100')).toMatchObject({ productId: null, lookupAtMs: AT + 40 * S });
     mirror.deliver(AT + 60 * S, change({ old: 4, new: 3, updateTimeMs: AT + 60 * S }));
     expect([mirror.total(), mirror.tables.readRequests.size]).toEqual([7, 0]);
@@ -190,7 +190,7 @@ describe('derived totals', () => {
 
   test('a product that only a list has named is not read as a bundle', () => {
     const mirror = withBundle();
-    mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['30'], lookup: false });
+    mirror.applyInput({ kind: 'listed', atMs: T0 + S, sentAtMs: T0 + S, productIds: ['30'], lookup: false });
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
     expect(mirror.tables.readRequest('30')).toMatchObject({ reason: 'listed', madeAtMs: T0 + S });

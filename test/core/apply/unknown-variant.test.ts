@@ -21,7 +21,7 @@ test('looks up an unknown variant at once and keeps its quantity', () => {
 
 test('the product that the lookup finds is read first, and the read maps the variant', () => {
   const mirror = unmapped();
-  mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['10'], lookup: true });
+  mirror.applyInput({ kind: 'listed', atMs: T0 + S, sentAtMs: T0 + S, productIds: ['10'], lookup: true });
   expect(mirror.tables.readRequest('10')).toMatchObject({ reason: 'unmapped', priority: 3 });
   mirror.read(single(4), { sentAtMs: T0 + 3 * S });
   expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
@@ -30,7 +30,13 @@ test('the product that the lookup finds is read first, and the read maps the var
 
 test('a list without a lookup requests only new and removed products', () => {
   const mirror = mirrorAfterRead();
-  mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['10', '20'], lookup: false });
+  mirror.applyInput({
+    kind: 'listed',
+    atMs: T0 + S,
+    sentAtMs: T0 + S,
+    productIds: ['10', '20'],
+    lookup: false,
+  });
   expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'listed']);
   expect(mirror.tables.product('20')).toMatchObject({ name: null, detailJson: null });
 });

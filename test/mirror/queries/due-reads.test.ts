@@ -249,7 +249,7 @@ test('reads by schedule the products read longest ago, whatever webhooks they ha
   expect(scheduled(2)).toEqual(['10', '11']);
   expect(scheduled(2, ['10'])).toEqual(['11', '12']);
   expect(scheduled(0)).toEqual([]);
-  for (const atMs of [T0 + 60_000, T0 + 120_000]) writer.read('12', null, atMs);
+  writer.remove('12', T0 + 60_000);
   expect(scheduled(9)).toEqual(['10', '11', '13']);
   failed(writer, '10', { retryAtMs: NOW + 1 });
   expect([scheduled(9), verificationOutlook(writer.db, { nowMs: NOW })]).toEqual([

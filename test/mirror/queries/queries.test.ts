@@ -24,25 +24,23 @@ test('shows when the bundles of a changed component are due', () => {
   expect(areDue(T0 + 10 * 60_000 + 20_000)).toBe(true);
 });
 
-test('finds products not read since an instant and products not mirrored', () => {
+test('finds products not read since an instant and products that the mirror does not have', () => {
   const writer = new DirectWriter();
   writer.read('10', detail('10', one('100')), T0);
   writer.read('11', detail('11', one('110')), T0 + 5);
-  writer.read('11', null, T0 + 60_000);
-  writer.read('11', null, T0 + 120_000);
+  writer.remove('11', T0 + 60_000);
   expect(queries.unreadSince(writer.db, { productIds: ['12', '10', '11'], sinceMs: T0 + 1 })).toEqual([
     '12',
     '10',
   ]);
-  expect(queries.notMirrored(writer.db, { productIds: ['12', '10', '11'] })).toEqual(['12', '11']);
+  expect(queries.absentProducts(writer.db, { productIds: ['12', '10', '11'] })).toEqual(['12', '11']);
 });
 
 test('counts the remaining reads of a scan and of a run of named products', () => {
   const writer = new DirectWriter();
   const readAfterMs = T0 + 1_000;
   for (const n of ['10', '11', '12', '13']) writer.read(n, detail(n, one(`${n}0`)), T0);
-  writer.read('13', null, T0 + 60_000);
-  writer.read('13', null, T0 + 120_000);
+  writer.remove('13', T0 + 60_000);
   writer.read('12', detail('12', one('120')), T0 + 1_000);
   park(writer, '11');
   park(writer, '12');

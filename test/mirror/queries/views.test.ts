@@ -219,8 +219,7 @@ test('shows names and differences in the feed, also of removed variants', () => 
   writer.deliver(delivery('a', item({ old: 5, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
   writer.deliver(delivery('b', item({ id: '999', old: 1, new: 2, update_time: T0 + 20_000 })), T0 + 21_000);
   writer.read('10', of('Green tea'), T0 + 40_000);
-  writer.read('10', null, T0 + 80_000);
-  writer.read('10', null, T0 + 120_000);
+  writer.remove('10', T0 + 80_000);
   expect(values(writer.db, 'SELECT count(*) FROM mirror_variants')).toEqual([0]);
   expect(
     rows(

@@ -98,6 +98,7 @@ const step = fc.oneof(
     snapshot: maybe(snapshot),
   }),
   fc.record({ kind: fc.constant('listed' as const), productIds: fc.array(productIds), lookup: fc.boolean() }),
+  fc.record({ kind: fc.constant('list_completed' as const) }),
   fc.record({
     kind: fc.constant('request_reads' as const),
     reason: fc.constantFrom('operator' as const, 'not_stored' as const, 'bundle' as const),
@@ -139,7 +140,7 @@ function inputsOf(
       const serverDateMs = dated ? Math.floor(sentAtMs / 1_000) * 1_000 : null;
       return { ...rest, atMs, sentAtMs, receivedAtMs: atMs, serverDateMs, requestId: null };
     }
-    if (planned.kind === 'lookup_missed') {
+    if (planned.kind === 'lookup_missed' || planned.kind === 'listed' || planned.kind === 'list_completed') {
       return { ...planned, atMs, sentAtMs: atMs };
     }
     return planned.kind === 'delivery' ? { ...planned, atMs, inboxSeq: i + 1 } : { ...planned, atMs };
@@ -150,9 +151,9 @@ const answers = (tables: MemoryTables | SqliteTables) => ({
   bundles: tables.bundleProducts(),
   bundleCount: tables.bundleProductCount(),
   held: tables.heldProducts(),
-  live: (['product', 'variant', 'level'] as const).map((kind) => tables.liveCount(kind)),
-  shown: [1, 3, 200].map((atMost) => tables.shownProductCount(atMost)),
-  missing: (['product', 'variant', 'level'] as const).map((kind) => tables.missingCount(kind, 3)),
+  missingProducts: tables.missingProducts(),
+  quantities: tables.quantityCount(),
+  missing: [1, 3, 200].map((atMost) => tables.missingQuantities(atMost)),
   levels: ['100', '90'].map((id) => tables.stockLevelsOf(id)),
   variants: ['10', '9'].map((id) => tables.variantsOf(id)),
   gaps: ['100', '90'].map((id) => tables.gapsOf(id)),

@@ -107,7 +107,7 @@ export class Promises {
 
   readonly #onRead: (productId: string, sentAtMs: number) => void;
 
-  /** @param onGone called for each row removed alone that was shown before. */
+  /** @param onGone called for each removed row that was shown before. */
   constructor(
     fault: (what: string) => void,
     onGone: (db: Db, gone: Gone) => void,
@@ -155,7 +155,7 @@ export class Promises {
       const details = this.#detailsBefore(gone, this.#removingSeq(before, gone));
       if (!wasThere(db, gone, details)) continue;
       this.#checkRemoval(gone, details);
-      if (wentByItself(gone, allGone)) this.#onGone(db, gone);
+      this.#onGone(db, gone);
     }
     for (const { what, read_of: of } of prepared<[], Fell>(db, 'SELECT * FROM temp.watch_fell').all()) {
       if (of !== null && reads.filter(({ productId }) => productId === of).length > 1) continue;
@@ -238,18 +238,6 @@ function wasThere(db: Db, { what, product_id: productId }: Gone, details: readon
   if (what !== 'product') return true;
   const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
   return hasVariant.get(productId) !== undefined && details.some(({ shown }) => shown !== null);
-}
-
-function wentByItself(
-  { what, product_id: productId, variant_id: variantId }: Gone,
-  others: readonly Gone[],
-): boolean {
-  if (what === 'product') return true;
-  return !others.some(
-    (other) =>
-      (other.what === 'product' && other.product_id === productId) ||
-      (what === 'level' && other.what === 'variant' && other.variant_id === variantId),
-  );
 }
 
 /** Inputs of the answers: 0 if pruned, null if not in the log. */
