@@ -9,7 +9,7 @@ import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
-import { ago } from '../platform/amounts.ts';
+import { ago, counted } from '../platform/amounts.ts';
 import { commandsOfThisProcess, withOwnCommands } from '../platform/own-command.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
@@ -40,6 +40,8 @@ const countsSchema = z.object({
   suspect_count: z.number(),
   pending_reads: z.number(),
   open_gaps: z.number(),
+  pending_removals: z.number(),
+  searched_variants: z.number(),
   dead_letters: z.number(),
   last_read_error: z.string().nullable(),
   deliveries_behind: z.number().nullable(),
@@ -221,9 +223,9 @@ function describe(status: Status, { database, role }: LocalConfig, { hidden }: A
       ['inbox', inboxPath(database.path)],
     );
   } else rows.push(['database', database.path]);
-  const counted = countsSchema.safeParse(status);
-  if (!counted.success) return table(rows);
-  const counts = counted.data;
+  const parsed = countsSchema.safeParse(status);
+  if (!parsed.success) return table(rows);
+  const counts = parsed.data;
   rows.push(
     ['mirrored', `${counts.products} products, ${counts.variants} variants, ${counts.levels} stock levels`],
     ['suspect levels', String(counts.suspect_count)],
@@ -235,6 +237,18 @@ function describe(status: Status, { database, role }: LocalConfig, { hidden }: A
     ['oldest read', ago(counts.oldest_verified_at)],
     ['change feed', `last change ${counts.last_seq}, epoch ${counts.epoch}`],
   );
+  if (counts.pending_removals > 0) {
+    rows.push([
+      'pending removals',
+      `${counted(counts.pending_removals, 'product')}: reads no longer show all of it, and another one or a list must confirm that`,
+    ]);
+  }
+  if (counts.searched_variants > 0) {
+    rows.push([
+      'searched variants',
+      `${counts.searched_variants}: webhooks have named them, and no product shows them`,
+    ]);
+  }
   const behind = counts.deliveries_behind ?? 0;
   if (behind > 0) {
     rows.push(['inbox', `${behind} deliveries not applied yet, the oldest from ${ago(counts.behind_since)}`]);

@@ -123,7 +123,8 @@ test(
     sandbox.network.loseNext(1);
     sandbox.operations.add({ ...three, by: 1 });
     sandbox.operations.add({ ...three, by: 1 });
-    await eventually(() => truth().some((line) => !line.endsWith(' trusted')), {
+    const untrusted = () => truth().filter((line) => !line.endsWith(' trusted'));
+    await eventually(() => untrusted().some((line) => line.startsWith(three.variantId)), {
       what: 'a row that is not trusted',
     });
     await untilEqual('equal with a row that is not trusted');
@@ -131,7 +132,8 @@ test(
     await resync(mirror, { product_ids: [three.productId] });
     await untilQuiet(mirror, sandbox);
     await untilEqual('equal when it is trusted again');
-    expect(truth().every((line) => line.endsWith(' trusted'))).toBe(true);
+    // If a webhook has named the deleted variant since it was last read, the catalogue is searched for it.
+    expect(untrusted().filter((line) => !line.startsWith(two.variantId))).toEqual([]);
 
     // While the mirror is away, no row is trusted.
     const backup = join(temporaryFolder(t), 'backup.db');

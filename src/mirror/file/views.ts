@@ -130,7 +130,10 @@ const dueByBarrier = (id: string): string => `
         SELECT 1 FROM products
         WHERE products.product_id = ${id} AND products.gone_at_ms IS NULL AND products.read_at_ms < barrier.ms`;
 
-/** Each product once: due by a barrier, else by a request, else by a gap. Retries of scheduled reads do not count. */
+/** Reasons of rows in `due_reads` that do not count: a retry of a scheduled read, and a removal that waits to be confirmed. */
+const NOT_PENDING = `'${UNASKED}', 'confirm_removal'`;
+
+/** Each product once: due by a barrier, else by a request, else by a gap. */
 const PENDING_READS = `(
     WITH barrier (ms) AS (
       SELECT max(
@@ -145,19 +148,18 @@ const PENDING_READS = `(
       SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < barrier.ms
     ) + (
       SELECT count(*) FROM due_reads
-      WHERE due_reads.reason <> '${UNASKED}' AND NOT EXISTS (${dueByBarrier('due_reads.product_id')}
+      WHERE due_reads.reason NOT IN (${NOT_PENDING}) AND NOT EXISTS (${dueByBarrier('due_reads.product_id')}
       )
     ) + (
       SELECT count(DISTINCT variants.product_id) FROM gaps
       CROSS JOIN variants ON variants.variant_id = gaps.variant_id
       WHERE NOT EXISTS (
         SELECT 1 FROM due_reads
-        WHERE due_reads.product_id = variants.product_id AND due_reads.reason <> '${UNASKED}'
+        WHERE due_reads.product_id = variants.product_id AND due_reads.reason NOT IN (${NOT_PENDING})
       ) AND NOT EXISTS (${dueByBarrier('variants.product_id')}
       )
     ) FROM barrier
-  ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
-  + (mirror_state.bundles_due_at_ms IS NOT NULL)`;
+  ) + (mirror_state.bundles_due_at_ms IS NOT NULL)`;
 
 const STATUS = `
 SELECT

@@ -4,7 +4,14 @@ import { desc, eq, gt, isNotNull, max, and, asc, min, sql } from '../../sqlite/d
 import type { Db } from '../../sqlite/open.ts';
 import { countOf, query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
-import { deadLetters, dueReads, liveCounts as counts, mirrorState, serviceState } from '../file/schema.ts';
+import {
+  deadLetters,
+  dueReads,
+  liveCounts as counts,
+  mirrorState,
+  serviceState,
+  variants,
+} from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
 
 const LIVE_COUNTS = query(() =>
@@ -56,6 +63,10 @@ const STATUS = query(() =>
     last_read_error: LAST_READ_ERROR,
     /** Products held by the mass-removal guard, whole or in part. */
     held_removals: countOf(dueReads, eq(dueReads.held, 1)),
+    /** Products of which reads no longer show something, until a further read or a list confirms it. */
+    pending_removals: countOf(dueReads, and(eq(dueReads.reason, 'confirm_removal'), eq(dueReads.held, 0))),
+    /** Variants that webhooks have named and no product shows. */
+    searched_variants: countOf(variants, isNotNull(variants.lookupAtMs)),
     dead_letters: DEAD_LETTERS,
   })
     .from(mirrorStatus)

@@ -30,7 +30,7 @@ const countsSchema = z.object({
   }),
   last_full_sync_at: instantOrNull,
   oldest_verified_at: instantOrNull,
-  pending_reads: count('Products waiting to be read.'),
+  pending_reads: count('Products waiting to be read, without `pending_removals` and `held_removals`.'),
   suspect_count: count('Stock rows marked suspect.'),
   open_gaps: count('Gaps that wait for a late delivery or a read.'),
   last_seq: lastSeqSchema,
@@ -45,6 +45,12 @@ const countsSchema = z.object({
   failing_reads: count('Products whose last read failed, parked ones included.'),
   last_read_error: z.string().nullable(),
   held_removals: count('Products that the mass-removal guard keeps, whole or in part.'),
+  pending_removals: count(
+    'Products of which reads no longer show something: another read or a list of the catalogue must confirm it.',
+  ),
+  searched_variants: count(
+    'Variants that webhooks have named and no product shows: the catalogue is searched.',
+  ),
   dead_letters: count('Deliveries or items that were not understood.'),
   reads_under_way: z.int(),
 });

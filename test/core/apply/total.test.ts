@@ -263,7 +263,11 @@ describe('derived totals', () => {
 
   test('bundles are due when a removed component returns as it was', () => {
     const mirror = withBundle();
-    for (const sentAtMs of [AT, AT + 30 * S]) mirror.read(null, { sentAtMs });
+    mirror.read(productSnapshot([variantSnapshot({ 1: 3 }, { variantId: '401' })]), {
+      sentAtMs: T0,
+      productId: '40',
+    });
+    mirror.remove(AT);
     mirror.applyInput({ kind: 'bundles_due', atMs: AT + 30 * S });
     expect(mirror.total()).toBeNull();
     mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT + 60 * S });

@@ -18,3 +18,16 @@ test('samples the status and file sizes', () => {
   expect(sample.databaseBytes).toBeGreaterThan(4_096);
   for (const bytes of [sample.walBytes, sample.diskFreeBytes]) expect(bytes).toBeGreaterThan(0);
 });
+
+test('counts no removal that waits to be confirmed as a pending read, and no search', () => {
+  const writer = new DirectWriter();
+  const { db } = writer;
+  for (const n of ['10', '11']) writer.read(n, detail(n, one(`${n}0`)), T0);
+  expect(queries.status(db)).toMatchObject({ pending_reads: 0, pending_removals: 0, searched_variants: 0 });
+  // The last change of a product that the store has deleted since: its variant is searched for.
+  writer.deliver(delivery('a', item({ id: '110', old: 1, new: 0, update_time: T0 + 9_000 })), T0 + 9_000);
+  writer.read('11', null, T0 + 60_000);
+  expect(queries.status(db)).toMatchObject({ pending_reads: 0, pending_removals: 1 });
+  writer.remove('11', T0 + 90_000);
+  expect(queries.status(db)).toMatchObject({ pending_reads: 0, pending_removals: 0, searched_variants: 1 });
+});

@@ -11,16 +11,15 @@ const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS
   (SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NULL) AS levels`;
 const BY_PRODUCT = `SELECT v.product_id, count(*) AS levels FROM stock_levels c JOIN variants v ON v.variant_id = c.variant_id
   WHERE c.gone_at_ms IS NULL AND v.product_id IS NOT NULL GROUP BY v.product_id ORDER BY v.product_id`;
-/** Each due product once, plus due lookups and bundles. */
+/** Each due product once, plus bundles. */
 const PENDING = `SELECT (
     SELECT count(*) FROM (
-      SELECT product_id FROM due_reads WHERE reason <> 'stale'
+      SELECT product_id FROM due_reads WHERE reason NOT IN ('stale', 'confirm_removal')
       UNION SELECT product_id FROM products, mirror_state WHERE gone_at_ms IS NULL AND read_at_ms < max(trusted_after_ms,
         coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), trusted_after_ms))
       UNION SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id WHERE v.product_id IS NOT NULL
     )
-  ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
-  + (SELECT bundles_due_at_ms IS NOT NULL FROM mirror_state)`;
+  ) + (SELECT bundles_due_at_ms IS NOT NULL FROM mirror_state)`;
 
 const WRONG_LEVELS = `
   SELECT variant_id FROM variants
