@@ -73,26 +73,19 @@ async function restored(file: string, options: BackupOptions, config: LocalConfi
   });
 }
 
-type Made = Awaited<ReturnType<typeof restoreDatabase>>;
-
 interface Copying {
   readonly stopped: string;
   readonly next: string;
-  readonly copy: (options: Parameters<typeof restoreDatabase>[2]) => Promise<Made>;
+  readonly copy: (options: Parameters<typeof restoreDatabase>[2]) => ReturnType<typeof restoreDatabase>;
 }
 
 async function copying(options: BackupOptions, { stopped, next, copy }: Copying): Promise<number> {
   const progress = createProgress(process.stderr, { unit: 'pages', atFirst: 'copying' });
   const startedAtMs = performance.now();
-  let made: Made;
-  try {
-    made = await copy({
-      onProgress: (done, total) => progress.show({ done, total }),
-      interrupted: interruptible(),
-    });
-  } finally {
-    progress.end();
-  }
+  const made = await copy({
+    onProgress: (done, total) => progress.show({ done, total }),
+    interrupted: interruptible(),
+  });
   if (made === null) {
     process.stderr.write(`${stopped}\n`);
     return EXIT.interrupted;

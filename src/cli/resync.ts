@@ -85,12 +85,7 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
 
   const progress = createProgress(options.json === true ? process.stderr : process.stdout);
   if (joined) progress.say(`run ${runId} ${CONTINUES}`);
-  let run;
-  try {
-    run = await follow({ look: () => look(ops, runId), progress, interrupted: interruptible() });
-  } finally {
-    progress.end();
-  }
+  const run = await follow({ look: () => look(ops, runId), progress, interrupted: interruptible() });
   if (run === null) {
     progress.say('no longer shown; the run continues in the mirror');
     return EXIT.interrupted;
@@ -131,7 +126,7 @@ async function look(ops: OpsClient, runId: number): Promise<FollowedRun | null> 
 
 interface FollowDeps {
   readonly look: () => Promise<FollowedRun | null>;
-  readonly progress: Pick<Progress, 'show' | 'say'>;
+  readonly progress: Progress;
   readonly interrupted: AbortSignal;
   readonly now?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;

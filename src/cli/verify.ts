@@ -104,7 +104,6 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
     return EXIT.interrupted;
   } finally {
     over.abort();
-    progress.end();
     db.close();
     await client.close();
   }

@@ -1,40 +1,23 @@
 import { PassThrough } from 'node:stream';
-import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createProgress } from '../../src/cli/shared/progress.ts';
 
-function terminal(columns: number) {
-  const stream = Object.assign(new PassThrough(), { isTTY: true, columns });
-  const written = () => stripVTControlCharacters(String(stream.read() ?? '')).split('\r');
-  return { stream: stream as unknown as NodeJS.WriteStream, written };
-}
-
-test('draws a bar at a terminal, and ends its line with the last value', () => {
-  const { stream, written } = terminal(80);
+test('writes a line every 3 s, with the rate, the time that is left and what was found', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const stream = new PassThrough();
   const progress = createProgress(stream);
-  for (const done of [0, 1, 2, 3]) progress.show({ done, total: 4 });
-  progress.end();
-  progress.end();
-  const lines = written();
-  expect(lines.at(-1)).toBe(`${'█'.repeat(18)}${'░'.repeat(6)} 75%  3/4 products\n`);
-  // Not every value is drawn.
-  expect(lines).toHaveLength(3);
-});
-
-test('draws the last value also when nothing follows it', async () => {
-  const { stream, written } = terminal(0);
-  const progress = createProgress(stream);
-  progress.show({ done: 0, total: 0 });
-  progress.show({ done: 0, total: 4 });
-  let text = '';
-  await expect.poll(() => (text += written().join('\r'))).toContain('0%  0/4 products');
-  progress.end();
-});
-
-test('is never wider than the terminal', () => {
-  const { stream, written } = terminal(30);
-  const progress = createProgress(stream);
-  progress.show({ done: 1_000_000, total: 2_000_000, drift: 12 });
-  progress.end();
-  for (const line of written()) expect(line.trimEnd().length).toBeLessThan(30);
+  const linesAt = (ms: number, done: number, total: number, drift = 0): string => {
+    vi.advanceTimersByTime(ms);
+    progress.show({ done, total, drift });
+    return String(stream.read() ?? '');
+  };
+  expect(linesAt(2_999, 0, 0)).toBe('');
+  expect(linesAt(1, 0, 0)).toBe('reading the list of products\n');
+  expect(linesAt(1_000, 100, 2_000)).toBe('');
+  expect(linesAt(2_000, 120, 2_000, 1)).toBe('120/2000 products, 10.0/s, 4 min left, 1 difference\n');
+  expect(linesAt(3_000, 1_950, 2_000)).toBe('1950/2000 products, 370.0/s, 1 s left\n');
+  expect(linesAt(3_000, 2_000, 2_000)).toMatch(/^2000\/2000 products, [\d.]+\/s\n$/);
+  progress.say('waiting: a\u001bb');
+  expect(String(stream.read())).toBe('waiting: a\\u001bb\n');
 });

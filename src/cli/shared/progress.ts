@@ -1,10 +1,10 @@
-/** Progress of long work: a bar on a terminal, elsewhere a line every few seconds. */
-import pc from 'picocolors';
+/** Progress of long work: a line every few seconds. */
 import { counted } from '../../platform/amounts.ts';
 import { visible } from '../../platform/visible.ts';
 
 interface Work {
   readonly done: number;
+  /** 0: not known yet. */
   readonly total: number;
   readonly drift?: number;
 }
@@ -12,67 +12,23 @@ interface Work {
 export interface Progress {
   readonly show: (work: Work) => void;
   readonly say: (text: string) => void;
-  /** Must always be called: it ends the line of a bar, and its timer. */
-  readonly end: () => void;
 }
 
 const PRODUCTS = { unit: 'products', atFirst: 'reading the list of products' };
 const LINE_EVERY_MS = 3_000;
-const DRAW_EVERY_MS = 100;
-const BAR_WIDTH = 24;
 
-export function createProgress(stream: NodeJS.WriteStream, words = PRODUCTS): Progress {
+export function createProgress(stream: NodeJS.WritableStream, words = PRODUCTS): Progress {
   const describe = describer(words);
-  let bar: string | null = null;
-  let drawn: string | null = null;
-  let nextDraw: NodeJS.Timeout | null = null;
   let nextLineAtMs = performance.now() + LINE_EVERY_MS;
-  const draw = (): void => {
-    if (bar === drawn) return;
-    stream.write(`\r\u001b[K${bar}`);
-    drawn = bar;
-  };
-  const drawWhileChanging = (): void => {
-    nextDraw = null;
-    if (bar === drawn) return;
-    draw();
-    nextDraw = setTimeout(drawWhileChanging, DRAW_EVERY_MS);
-  };
-  const end = (): void => {
-    if (nextDraw !== null) clearTimeout(nextDraw);
-    nextDraw = null;
-    if (bar === null) return;
-    draw();
-    stream.write('\n');
-    bar = null;
-    drawn = null;
-  };
   return {
     show(work) {
       const text = describe(work);
-      if (stream.isTTY) {
-        bar = barOf(work, text, stream.columns);
-        if (nextDraw === null) drawWhileChanging();
-      } else if (performance.now() >= nextLineAtMs) {
-        nextLineAtMs = performance.now() + LINE_EVERY_MS;
-        stream.write(`${text}\n`);
-      }
+      if (performance.now() < nextLineAtMs) return;
+      nextLineAtMs = performance.now() + LINE_EVERY_MS;
+      stream.write(`${text}\n`);
     },
-    say(text) {
-      end();
-      stream.write(`${visible(text)}\n`);
-    },
-    end,
+    say: (text) => void stream.write(`${visible(text)}\n`),
   };
-}
-
-/** @param columns the width of the terminal, 0 if unknown: a longer line would wrap, and be drawn again below. */
-function barOf({ done, total }: Work, text: string, columns: number): string {
-  const share = Math.min(1, done / Math.max(1, total));
-  const filled = Math.round(share * BAR_WIDTH);
-  const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
-  const rest = ` ${Math.floor(share * 100)}%  ${text}`;
-  return pc.cyan(bar) + rest.slice(0, Math.max(0, (columns || 80) - BAR_WIDTH - 1));
 }
 
 /** Measures the rate from the first call, since a resumed run does not start at zero. */
