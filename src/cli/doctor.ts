@@ -20,6 +20,7 @@ import { explained } from './shared/explained.ts';
 
 interface DoctorOptions {
   readonly full?: boolean;
+  readonly settings?: boolean;
   readonly json?: boolean;
 }
 
@@ -40,7 +41,8 @@ const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['rol
 export function createCommand(): Command {
   const command = new Command('doctor')
     .option('--full', 'also check every index of the database against its table, which takes longer')
-    .option('--json', 'print the checks as JSON')
+    .option('--settings', 'show every setting, also those that have their default')
+    .option('--json', 'print the checks and all settings as JSON')
     .action(async (options: DoctorOptions) => {
       process.exitCode = await doctor(options);
     });
@@ -58,7 +60,7 @@ and never after the store has refused the present credentials. Exit code 2: the 
   });
 }
 
-async function doctor({ full = false, json = false }: DoctorOptions): Promise<number> {
+async function doctor({ full = false, settings = false, json = false }: DoctorOptions): Promise<number> {
   const variables = describeConfig();
   const checks: Check[] = [];
   const show = (name: string, findings: Findings): void => {
@@ -69,7 +71,8 @@ async function doctor({ full = false, json = false }: DoctorOptions): Promise<nu
   const { config, findings } = await readConfig(variables);
   show('configuration', findings);
   if (config !== null) {
-    if (!json) process.stdout.write(variables.map(describeVariable).join(''));
+    const shown = variables.filter(({ source }) => settings || source === 'set');
+    if (!json) process.stdout.write(shown.map(describeVariable).join(''));
     for (const [name, look, notFor] of CHECKS) {
       if (notFor === config.role) continue;
       try {
