@@ -63,7 +63,7 @@ describe('exit codes', () => {
     expect(stderr).toBe('error: mirror.db is damaged: restore a backup.\n');
     stderr = '';
     expect(await run(['verb', 'inner'], () => Promise.reject<void>(cause))).toBe(1);
-    expect(stderr).toMatch(/^error: the database is damaged \(SQLITE_CORRUPT\): stop the mirror, /);
+    expect(stderr).toMatch(/^error: the database is damaged \(SQLITE_CORRUPT\): the mirror moves it aside /);
   });
 
   it('is 2 for a wrong configuration, printed with every problem and remedy', async () => {
