@@ -102,7 +102,14 @@ CREATE TABLE `mirror_state` (
 	`removal_window_start_ms` integer NOT NULL,
 	`removed_in_window` integer NOT NULL,
 	`removals_allowed_until_ms` integer NOT NULL,
-	CONSTRAINT "mirror_state_single" CHECK(id = 1)
+	`way_in` text NOT NULL,
+	`way_in_since_ms` integer NOT NULL,
+	`last_webhook_at_ms` integer,
+	`mean_gap_ms` integer NOT NULL,
+	`untold_json` text,
+	`secrets_json` text NOT NULL,
+	CONSTRAINT "mirror_state_single" CHECK(id = 1),
+	CONSTRAINT "mirror_state_way_in" CHECK(way_in IN ('proven', 'unproven', 'missing'))
 );
 --> statement-breakpoint
 CREATE TABLE `product_details` (
@@ -164,7 +171,6 @@ CREATE TABLE `service_state` (
 	`pruned_change_seq` integer DEFAULT 0 NOT NULL,
 	`state` text DEFAULT 'stale' NOT NULL,
 	`state_cause` text DEFAULT 'starting',
-	`accepted_at_ms` integer,
 	`is_backup` integer DEFAULT 0 NOT NULL,
 	`checked_since_ms` integer DEFAULT -8640000000000000 NOT NULL,
 	`inbox_id` text,
@@ -244,8 +250,8 @@ CREATE TABLE `warehouse_names` (
 	`name` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-INSERT INTO `mirror_state` (`id`, `applied_seq`, `inbox_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `listed_from_ms`, `removal_window_start_ms`, `removed_in_window`, `removals_allowed_until_ms`)
-VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, -8640000000000000, 0, 0, 0);
+INSERT INTO `mirror_state` (`id`, `applied_seq`, `inbox_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `listed_from_ms`, `removal_window_start_ms`, `removed_in_window`, `removals_allowed_until_ms`, `way_in`, `way_in_since_ms`, `mean_gap_ms`, `secrets_json`)
+VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, -8640000000000000, 0, 0, 0, 'unproven', 0, 3000, '[]');
 --> statement-breakpoint
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint
@@ -256,6 +262,13 @@ CREATE TRIGGER `mirror_state_barrier` AFTER UPDATE OF `trusted_after_ms` ON `mir
 WHEN NEW.`trusted_after_ms` > OLD.`trusted_after_ms`
 BEGIN
   UPDATE `service_state` SET `state` = 'catching_up', `state_cause` = 'downtime' WHERE `state` = 'live';
+END;
+--> statement-breakpoint
+-- Nor one that webhooks are missing.
+CREATE TRIGGER `mirror_state_way_in` AFTER UPDATE OF `way_in` ON `mirror_state`
+WHEN NEW.`way_in` = 'missing' AND OLD.`way_in` <> 'missing'
+BEGIN
+  UPDATE `service_state` SET `state` = 'stale', `state_cause` = 'webhooks_missing' WHERE `state` <> 'stale';
 END;
 --> statement-breakpoint
 -- Creates sqlite_stat1.

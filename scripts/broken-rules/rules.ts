@@ -15,12 +15,12 @@ export interface BrokenRule {
 
 export const BROKEN_RULES: readonly BrokenRule[] = [
   {
-    name: 'coverage forgets that the process stood still',
+    name: 'coverage forgets that the machine stood still',
     changes: [
       {
         file: 'src/receiver/coverage.ts',
-        from: 'if (silentMs <= STANDSTILL_MS) return 0;',
-        to: 'if (silentMs > Number.NEGATIVE_INFINITY) return 0;',
+        from: 'if (elapsedMs - stalledMs > STANDSTILL_MS)',
+        to: 'if (elapsedMs < 0)',
       },
     ],
   },
@@ -28,9 +28,9 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     name: 'a barrier falls',
     changes: [
       {
-        file: 'src/core/apply/apply-input.ts',
-        from: 'Math.max(work.state.trustedAfterMs, atMs + REPLICA_LAG_MS)',
-        to: 'atMs - 86_400_000',
+        file: 'src/core/apply/barrier.ts',
+        from: 'Math.max(work.state.trustedAfterMs, work.input.atMs + REPLICA_LAG_MS)',
+        to: 'work.input.atMs - 86_400_000',
       },
     ],
   },
@@ -75,8 +75,8 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     changes: [
       {
         file: 'src/receiver/coverage.ts',
-        from: 'pausedMs <= KEPT_SOCKET_MS && !wasQueueFull',
-        to: 'pausedMs <= KEPT_SOCKET_MS',
+        from: 'unservedMs <= UNSERVED_MS && !wasQueueFull',
+        to: 'unservedMs <= UNSERVED_MS',
       },
     ],
   },

@@ -1,4 +1,5 @@
 /** The mirror without its listeners: databases, client of the store, and reconciler. */
+import { scryptSync } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
@@ -8,6 +9,7 @@ import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import { hostTime, type HostTime } from '../platform/host-time.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Secret } from '../platform/secret.ts';
 import type { ClockReading } from '../platform/own-clock.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { connectService, type ServiceConnectionOptions } from '../store-api/client.ts';
@@ -52,6 +54,7 @@ interface MirrorOptions {
 export function openMirror({ config, log, platform, monitor, shareTokenState }: MirrorOptions): OpenMirror {
   const { service, database, schedules } = config;
   const files = platform.files(database.path);
+  const fingerprints = service.webhookSecrets.map((secret) => fingerprintOf(secret, service.clientId));
   const clock = new FollowingClock(platform.host, clockOf(files));
   const { now } = clock;
   const databases = openDatabases(
@@ -66,8 +69,9 @@ export function openMirror({ config, log, platform, monitor, shareTokenState }: 
           );
         }
         const names = Object.fromEntries(config.warehouseNames);
-        // If the mirror fails before this is applied, the next opening names them.
+        // If the mirror fails before these are applied, the next opening repeats them.
         databases.mirror.command('nameWarehouses', { names }).catch(() => undefined);
+        databases.mirror.append({ kind: 'secrets', atMs: now(), fingerprints }).catch(() => undefined);
       },
       onFault: (fault) => {
         if (fault === null) log.warn('the mirror works again');
@@ -128,6 +132,15 @@ export function openMirror({ config, log, platform, monitor, shareTokenState }: 
       await databases.close();
     },
   };
+}
+
+const FINGERPRINT_BYTES = 16;
+/** Some 10 ms for each secret. */
+const FINGERPRINT_COST = 2 ** 12;
+
+/** @returns a text from which a reader of the file cannot guess the secret; the same for both, always the same. */
+function fingerprintOf(secret: Secret, clientId: string): string {
+  return scryptSync(secret.reveal(), clientId, FINGERPRINT_BYTES, { N: FINGERPRINT_COST }).toString('hex');
 }
 
 /** The last reading of the receiver's clock; null before its first heartbeat, or while the inbox cannot be read. */

@@ -31,7 +31,7 @@ export async function startReceiverHost(
     now,
     log,
   });
-  const takeReport = (): void => monitor.receive(inbox.receiver());
+  const takeReport = (): void => void monitor.receive(inbox.receiver());
   takeReport();
   const timer = setInterval(takeReport, EVERY_MS);
   timer.unref();

@@ -1,6 +1,7 @@
 /** The whole process by its role: a receiver, a mirror, or both (docs/architecture.md#two-halves). */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
+import { reportOf } from '../inbox/inbox-view.ts';
 import { prunePeriodically } from '../mirror/retention.ts';
 import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
@@ -77,7 +78,10 @@ async function startMirrorHost(
   const heartbeat = startHeartbeat({
     inbox: databases.inbox,
     followReceiver: mirror.followReceiver,
-    onReceiver: (row) => monitor.receive(row),
+    onReceiver: (row) => {
+      const news = monitor.receive(row);
+      if (row !== null && news !== null) reconciler.heard(row, news, reportOf(row)?.stream ?? null);
+    },
     show: (atMs) => watch.state.beat(atMs),
     log,
   });

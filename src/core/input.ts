@@ -33,6 +33,8 @@ interface InputBase {
 export interface DeliveryInput extends InputBase {
   readonly kind: 'delivery';
   readonly inboxSeq: number;
+  /** `stock-mirror send` sent it: it shows nothing about the store's webhooks. */
+  readonly isTest: boolean;
   readonly requestId: string | null;
   readonly changes: readonly StockChange[];
   readonly unreadable: readonly Unreadable[];
@@ -81,6 +83,15 @@ export interface ReadInput extends InputBase {
   readonly serverDateMs: number | null;
   readonly requestId: string | null;
   readonly snapshot: ProductSnapshot | null;
+  /** What refused requests claimed about its variants. */
+  readonly claims: readonly Claim[];
+}
+
+/** A quantity that a refused request names. Anyone can send one: it counts only if a read confirms it. */
+export interface Claim {
+  readonly variantId: string;
+  readonly warehouseId: string;
+  readonly newQty: number;
 }
 
 /** A page of the catalogue's list names these products. */
@@ -109,19 +120,26 @@ interface BundlesDueInput extends InputBase {
   readonly kind: 'bundles_due';
 }
 
+/** No webhook has arrived in the grace of an untold change. */
+interface UntoldDueInput extends InputBase {
+  readonly kind: 'untold_due';
+}
+
+/** The webhook secrets of this start, as fingerprints. */
+interface SecretsInput extends InputBase {
+  readonly kind: 'secrets';
+  readonly fingerprints: readonly string[];
+}
+
 /** Why deliveries may be missing from the inbox. */
 export const MISSED_WHYS = [
   'first_start',
   'port_closed',
   'killed',
   'stood_still',
-  'kept_socket',
-  'unproven',
-  'refused',
+  'unserved',
   'not_stored',
   'stream_gap',
-  'cut_off',
-  'turned_away',
 ] as const;
 export type MissedWhy = (typeof MISSED_WHYS)[number];
 
@@ -193,6 +211,8 @@ export type Input =
   | ListCompletedInput
   | ReadRequestInput
   | BundlesDueInput
+  | UntoldDueInput
+  | SecretsInput
   | MissedInput
   | LookupMissedInput
   | AllowRemovalsInput

@@ -151,8 +151,40 @@ export interface Change {
   readonly requestId: string | null;
 }
 
+export const WAYS_IN = ['proven', 'unproven', 'missing'] as const;
+
+/** A quantity that a read has shown, though no webhook told the change. */
+export interface UntoldChange {
+  readonly variantId: string;
+  /** null for the variant's total. */
+  readonly warehouseId: string | null;
+  readonly oldQty: number;
+  readonly newQty: number;
+  /** Receipt of the answer that showed it. */
+  readonly shownAtMs: number;
+}
+
+/** Whether the store's webhooks reach this mirror (merge/way-in.ts). */
+export interface WayIn {
+  /**
+   * - `proven`: a webhook was accepted, and nothing has shown since then that others are missing.
+   * - `unproven`: none was accepted since the first start, or since the secret changed.
+   * - `missing`: a change was made after the last webhook, and no webhook told it.
+   */
+  readonly wayIn: (typeof WAYS_IN)[number];
+  readonly wayInSinceMs: number;
+  /** Arrival of the store's last webhook; null before the first. */
+  readonly lastWebhookAtMs: number | null;
+  /** Mean time between webhooks. */
+  readonly meanGapMs: number;
+  /** The earliest untold change since the last webhook. It counts once its grace is over. */
+  readonly untold: UntoldChange | null;
+  /** Fingerprints of the webhook secrets that count; empty before the first start. */
+  readonly secrets: readonly string[];
+}
+
 /** The only row of `mirror_state`: the rules' facts about the whole mirror. */
-export interface MirrorStateRow {
+export interface MirrorStateRow extends WayIn {
   /** Inputs applied so far. */
   readonly appliedSeq: number;
   /** The last row of the inbox that was applied. */

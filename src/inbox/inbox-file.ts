@@ -20,7 +20,8 @@ export const INBOX_APPLICATION_ID = 0x736d6962; // "smib"
 export const INBOX_TABLES = `
   CREATE TABLE inbox (
     seq INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL CHECK (kind IN ('delivery', 'missed')),
+    -- 'test': a webhook of the command send, which shows nothing about the store.
+    kind TEXT NOT NULL CHECK (kind IN ('delivery', 'test', 'missed')),
     -- The receiver's own clock.
     arrived_at_ms INTEGER NOT NULL,
     -- null for 'missed': two of them are never the same.
@@ -28,7 +29,7 @@ export const INBOX_TABLES = `
     -- 1: taken from the stream, so not published again.
     from_stream INTEGER NOT NULL DEFAULT 0,
     body BLOB NOT NULL,
-    CHECK ((kind = 'delivery') = (body_hash IS NOT NULL))
+    CHECK ((kind = 'missed') = (body_hash IS NULL))
   ) STRICT;
   CREATE TABLE receiver (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -86,7 +87,7 @@ export interface ReceiverRow extends StreamPosition {
   readonly reportJson: string | null;
 }
 
-export type InboxRowKind = 'delivery' | 'missed';
+export type InboxRowKind = 'delivery' | 'test' | 'missed';
 
 export interface InboxRow {
   readonly seq: number;

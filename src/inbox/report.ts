@@ -2,7 +2,7 @@
  * The receiver's report about itself, written into the inbox with each heartbeat. The mirror's state, page and metrics
  * know nothing of the receiver but this. Counts are those of the receiver's process since its start.
  */
-import type { MissedWhy } from '../core/input.ts';
+import type { Claim } from '../core/input.ts';
 import type { PlainError } from '../sqlite/errors.ts';
 
 export const REFUSAL_REASONS = [
@@ -14,29 +14,22 @@ export const REFUSAL_REASONS = [
   'wrong_protocol',
   'malformed_request',
   'cut_off',
+  'no_room',
   'not_stored',
   'late',
-  'no_room',
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** Refused requests that may have been deliveries, about anything, and why the inbox says that one may be missing. */
-export const DOUBTFUL = {
-  cut_off: 'cut_off',
-  no_room: 'turned_away',
-  malformed_request: 'turned_away',
-  too_large: 'turned_away',
-} as const satisfies Partial<Record<RefusalReason, MissedWhy>>;
+/** The request was authentic: the inbox has it, or says that it was not stored. */
+const IS_AUTHENTIC: ReadonlySet<RefusalReason> = new Set(['not_stored', 'late']);
 
-export type DoubtfulReason = keyof typeof DOUBTFUL;
-export const DOUBTFUL_REASONS = Object.keys(DOUBTFUL) as readonly DoubtfulReason[];
+/** Whether such a request may have been a webhook of which nothing is known here. Anyone can send one. */
+export const isHint = (reason: RefusalReason): boolean => !IS_AUTHENTIC.has(reason);
 
-export function isDoubtful(reason: RefusalReason): reason is DoubtfulReason {
-  return Object.hasOwn(DOUBTFUL, reason);
-}
-
+/** Requests that were refused for one reason with one status. */
 export interface RefusalCount {
+  readonly reason: RefusalReason;
   /** The answer's status; 0 if there was none. */
   readonly status: number;
   readonly count: number;
@@ -46,24 +39,9 @@ export interface RefusalCount {
   readonly seen: string | null;
 }
 
-/** Why a request is refused that the store itself may have sent. */
-export const STORE_REFUSALS = [
-  'wrong_signature',
-  'missing_signature',
-  'malformed_signature',
-  'wrong_address',
-] as const satisfies readonly RefusalReason[];
-
-/** Refused requests that name variants. Anyone can name any: the mirror knows which are the store's. */
-export interface RefusedWebhooks {
-  readonly reason: (typeof STORE_REFUSALS)[number];
-  readonly count: number;
-  /** Epoch ms, own clock: when the first of them came. */
-  readonly sinceMs: number;
-  /** See `RefusalCount`. */
-  readonly seen: string | null;
-  /** Variants that the latest of them named: a few, newest last. */
-  readonly variantIds: readonly string[];
+/** What a refused body claimed. Claims are numbered from 1 in each run of the receiver. */
+export interface NumberedClaim extends Claim {
+  readonly seq: number;
 }
 
 /** Upper bounds in seconds, as in a histogram of Prometheus; the last bucket has no bound. */
@@ -79,24 +57,11 @@ export const COMMIT_BOUNDS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0
 export interface ReceiverReport {
   /** Differs after each start of the receiver: counts begin at 0 again. */
   readonly runId: string;
-  /**
-   * Fingerprint of the webhook secret with which a webhook of the store was accepted, in this run or an
-   * earlier one; null if none was accepted with a secret that still counts.
-   */
-  readonly provenSecret: string | null;
-  /**
-   * Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. null if
-   * this host has no public port.
-   */
-  readonly listeningSinceMs: number | null;
   /** Authentic deliveries answered 204, without those of `stock-mirror send`. */
   readonly accepted: { readonly count: number; readonly lastAtMs: number | null };
-  readonly refused: Readonly<Partial<Record<RefusalReason, RefusalCount>>>;
-  /**
-   * Refused since a webhook of the store was last accepted, in this run or an earlier one; and until the inbox says that
-   * they may have been missed.
-   */
-  readonly refusedWebhooks: readonly RefusedWebhooks[];
+  readonly refused: readonly RefusalCount[];
+  /** The latest claims of refused bodies, oldest first. */
+  readonly claims: readonly NumberedClaim[];
   /** Answers 204 and 503 to authentic deliveries. */
   readonly answers: Durations;
   /** The slowest answer since the last report, in ms; null if there was none. */
@@ -110,26 +75,31 @@ export interface ReceiverReport {
   readonly stream: StreamReport | null;
 }
 
-/** Answers that are new in a report. */
-export interface NewAnswers {
+/** What is new in a report. */
+export interface ReportedSince {
   readonly accepted: number;
-  /** By other hosts of the stream. */
-  readonly acceptedElsewhere: number;
-  readonly refused: Readonly<Partial<Record<RefusalReason, number>>>;
+  readonly refused: readonly RefusalCount[];
+  /** Rows of the inbox. */
+  readonly arrived: number;
+  readonly claims: readonly Claim[];
 }
 
 /** @param before an earlier report; counts of another run of the receiver began at 0. */
-export function answersSince(before: ReceiverReport | null, report: ReceiverReport): NewAnswers {
+export function reportedSince(before: ReceiverReport | null, report: ReceiverReport): ReportedSince {
   const counted = before?.runId === report.runId ? before : null;
-  const refused: Partial<Record<RefusalReason, number>> = {};
-  for (const [reason, { count }] of Object.entries(report.refused)) {
-    const known = reason as RefusalReason;
-    refused[known] = count - (counted?.refused[known]?.count ?? 0);
-  }
+  const isSame = (a: RefusalCount, b: RefusalCount): boolean =>
+    a.reason === b.reason && a.status === b.status;
+  const lastClaim = counted?.claims.at(-1)?.seq ?? 0;
   return {
     accepted: report.accepted.count - (counted?.accepted.count ?? 0),
-    acceptedElsewhere: (report.stream?.acceptedCount ?? 0) - (counted?.stream?.acceptedCount ?? 0),
-    refused,
+    refused: report.refused
+      .map((each) => ({
+        ...each,
+        count: each.count - (counted?.refused.find((other) => isSame(each, other))?.count ?? 0),
+      }))
+      .filter(({ count }) => count > 0),
+    arrived: Math.max(0, report.lastSeq - (before?.lastSeq ?? report.lastSeq)),
+    claims: report.claims.filter(({ seq }) => seq > lastClaim),
   };
 }
 
@@ -147,17 +117,6 @@ export interface StreamReport {
   readonly unpublishedSinceMs: number | null;
   /** The last delivery that the servers refuse for good; null if there was none since the start. */
   readonly setAside: SetAside | null;
-  /** Another host that listens now has a proof of its way in. */
-  readonly isProven: boolean;
-  /**
-   * Epoch ms, own clock. When another host last showed that it had accepted a webhook of the store, since this one's start;
-   * null if none did.
-   */
-  readonly acceptedAtMs: number | null;
-  /** How many webhooks of the store other hosts have accepted since this one's start. */
-  readonly acceptedCount: number;
-  /** See `ReceiverReport`; of all hosts that listen. */
-  readonly refusedWebhooks: readonly RefusedWebhooks[];
 }
 
 /** Other mirrors read the variants of this delivery instead. */

@@ -17,7 +17,7 @@ interface Base {
 const ROUNDING_MS = 20;
 
 export class FollowingClock {
-  readonly #host: HostTime;
+  readonly #host: Omit<HostTime, 'monotonicMs'>;
   /**
    * Used until a receiver of this boot has written a reading: no delivery is stamped before. If the receiver begins
    * behind it, the reads that it stamped are void (src/mirror/start.ts).
@@ -28,7 +28,7 @@ export class FollowingClock {
   #lastMs = Number.NEGATIVE_INFINITY;
 
   /** @param last the receiver's last reading, of this boot or an earlier one. */
-  constructor(host: HostTime, last: ClockReading | null) {
+  constructor(host: Omit<HostTime, 'monotonicMs'>, last: ClockReading | null) {
     this.#host = host;
     this.#alone = new OwnClock(host, last);
     if (last !== null && this.#isOfThisBoot(last)) this.#add(last);

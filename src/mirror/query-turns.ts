@@ -7,8 +7,9 @@ const OWN: ReadonlySet<QueryName> = new Set<QueryName>([
   'areBundlesDue',
   'catalogueOutlook',
   'failureOf',
-  'knownVariants',
+  'latestChanged',
   'nextReads',
+  'productsOfVariants',
   'runAfterBarrier',
   'runById',
   'runningRuns',
@@ -16,6 +17,7 @@ const OWN: ReadonlySet<QueryName> = new Set<QueryName>([
   'stateFacts',
   'unreadSince',
   'verificationOutlook',
+  'wayIn',
 ]);
 
 /** One that the thread works on, and the next, so that it never waits for this thread. */

@@ -180,6 +180,8 @@ interface EpochBegin extends HandedOut {
   readonly inboxSeq: number;
   readonly inboxRowAtMs: number | null;
   readonly trustedAfterMs: number;
+  /** Arrival of the store's last webhook that the new epoch skips; null if it skips none. */
+  readonly skippedWebhookAtMs: number | null;
 }
 
 interface EpochFrom extends StartOptions {
@@ -220,6 +222,7 @@ function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
     inboxSeq,
     inboxRowAtMs: appliedRowAtMs,
     trustedAfterMs: readUntilMs + REPLICA_LAG_MS,
+    skippedWebhookAtMs: lastWebhookAtMs(inbox, inboxSeq),
   };
 }
 
@@ -232,6 +235,19 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
         change_seq = @changeSeq,
         inbox_seq = @inboxSeq,
         trusted_after_ms = max(trusted_after_ms, @trustedAfterMs)`,
+    ).run(epoch);
+    // A webhook in the inbox shows that the store's reach this host; the flag of a kept file stays.
+    db.prepare<[EpochBegin]>(
+      `
+      UPDATE mirror_state SET
+        way_in = CASE
+          WHEN @skippedWebhookAtMs IS NULL THEN iif(way_in = 'missing', way_in, 'unproven')
+          WHEN way_in_since_ms = 0 THEN 'proven'
+          ELSE way_in
+        END,
+        way_in_since_ms = iif(way_in = 'missing', way_in_since_ms, @nowMs),
+        last_webhook_at_ms = min(@skippedWebhookAtMs, @nowMs),
+        untold_json = iif(way_in = 'missing', untold_json, NULL)`,
     ).run(epoch);
     db.prepare<[EpochBegin]>(
       `
@@ -256,4 +272,14 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
     db.exec(FORGET_UNASKED);
     db.exec('DELETE FROM deliveries');
   });
+}
+
+function lastWebhookAtMs(inbox: Db, upToSeq: number): number | null {
+  const last = inbox
+    .prepare<[number], number>(
+      `SELECT arrived_at_ms FROM inbox WHERE kind = 'delivery' AND seq <= ? ORDER BY seq DESC LIMIT 1`,
+    )
+    .pluck()
+    .get(upToSeq);
+  return last ?? null;
 }

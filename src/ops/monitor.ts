@@ -6,10 +6,10 @@ import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import { reportOf } from '../inbox/inbox-view.ts';
 import {
   ANSWER_BOUNDS_SECONDS,
-  answersSince,
   COMMIT_BOUNDS_SECONDS,
+  reportedSince,
   type ReceiverReport,
-  type RefusalReason,
+  type ReportedSince,
 } from '../inbox/report.ts';
 import type { Databases } from '../mirror/databases.ts';
 import type { PlainError } from '../sqlite/errors.ts';
@@ -74,26 +74,29 @@ export class Monitor {
   /** Positive: this machine's wall clock is ahead of the store's. null while no answers have shown it. */
   readonly clockAheadMs = (): number | null => this.#clockSkew.aheadMs;
 
-  /** Takes over the receiver's last heartbeat; call it each second. @param row null while it cannot be read. */
-  receive(row: ReceiverRow | null): void {
+  /**
+   * Takes over the receiver's last heartbeat; call it each second. @param row null while it cannot be read.
+   * @returns what is new in its report; null without one.
+   */
+  receive(row: ReceiverRow | null): ReportedSince | null {
     const next = reportOf(row);
-    if (row === null || next === null) return;
+    if (row === null || next === null) return null;
+    const counted = reportedSince(this.#report, next);
     // The counters are those of the receiver's process, whose answers of earlier hours are no news of this one.
-    const counted = answersSince(this.#report, next);
     const isOfEarlier = this.#report === null && !this.#runsReceiver;
-    const answers = isOfEarlier ? answersSince(next, next) : counted;
+    const news = isOfEarlier ? reportedSince(next, next) : counted;
     this.#report = next;
     this.#counting.deliveries.inc({ answer: '204', reason: '' }, counted.accepted);
-    for (const [reason, { status }] of Object.entries(next.refused)) {
-      const more = counted.refused[reason as RefusalReason];
-      this.#counting.deliveries.inc({ answer: String(status), reason }, more);
+    for (const { reason, status, count } of counted.refused) {
+      this.#counting.deliveries.inc({ answer: String(status), reason }, count);
     }
     this.#plotted?.answered({
-      deliveries: answers.accepted + answers.acceptedElsewhere,
-      refused: Object.values(answers.refused).reduce((sum, more) => sum + more, 0),
+      deliveries: news.arrived,
+      refused: news.refused.reduce((sum, { count }) => sum + count, 0),
       slowestMs: next.slowestMs,
     });
-    this.#state?.received(row, next, answers);
+    this.#state?.received(row, next);
+    return news;
   }
 
   /** The receiver of this process cannot commit; null once it can. */
@@ -143,14 +146,7 @@ export class Monitor {
     });
     return {
       state: watch,
-      start(): void {
-        watch.start().catch((error: unknown) => {
-          log.warn(
-            { err: error },
-            'cannot read the deliveries of earlier days: the cause `silence` compares only with later ones',
-          );
-        });
-      },
+      start: () => watch.start(),
       stop(): void {
         stopListening?.();
         watch.stop();

@@ -7,6 +7,8 @@ export interface HostTime {
   readonly wallMs: () => number;
   /** Since the machine's boot, suspensions included; the same in all processes. Whole ms, never decreasing. */
   readonly sinceBootMs: () => number;
+  /** Without suspensions where the system can tell. */
+  readonly monotonicMs: () => number;
   /** Differs after each boot; null where the system has none. */
   readonly bootId: string | null;
 }
@@ -38,6 +40,7 @@ export function hostTime({ wallMs, monotonicMs, uptimeMs }: SystemClocks = SYSTE
   let wallBaseMs = 0;
   return {
     wallMs,
+    monotonicMs,
     sinceBootMs: () => {
       const nowMs = monotonicMs();
       if (uptimeMs === null) return nowMs;

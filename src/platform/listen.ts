@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import { BACKLOG, isQueueFull } from './accept-queue.ts';
 import { authorityOf } from './authority.ts';
 
 interface App {
@@ -12,6 +13,8 @@ interface App {
    * requests that never reach `fetch`.
    */
   readonly onUnread?: (unread: Unread) => void;
+  /** Called for each connection, before it is served. */
+  readonly onConnection?: () => void;
 }
 
 export interface Unread {
@@ -31,6 +34,8 @@ export interface Listener {
   readonly host: string;
   /** The actual port, also when 0 was requested. */
   readonly port: number;
+  /** The kernel may have refused connections until now; also where it does not show it. */
+  isQueueFull(): boolean;
   /**
    * Stops accepting, lets requests under way end, and cuts the rest after `graceMs`. A request on its way on an idle
    * connection is still answered.
@@ -56,8 +61,6 @@ const [, openFiles = Infinity] =
   /^Max open files\s+(\d+)/m.exec(existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '') ?? [];
 /** Two listeners leave a third of the open files. Beyond the system's limit, the kernel silently closes connections. */
 const MAX_CONNECTIONS = Math.min(4_096, Math.floor(Number(openFiles) / 3));
-/** Queued by the kernel during a restart. Node's default of 511 would shrink the queue of an inherited socket. */
-export const BACKLOG = 4_096;
 /** How much of a connection's first piece is searched for the start of a webhook. */
 const START_BYTES = 4_096;
 /** How long idle connections stay open at a stop: longer than a request travels. */
@@ -75,7 +78,7 @@ interface Address {
 /** @throws Error naming the address. */
 export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promise<Listener> {
   const { host, fd } = at;
-  const { fetch, onUnread } = app;
+  const { fetch, onUnread, onConnection } = app;
   const server = createAdaptorServer({
     fetch,
     serverOptions: {
@@ -94,6 +97,7 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
   const silent = holdSilent(server, timeouts.idleMs, (socket, start) => {
     if (LIKE_A_WEBHOOK.test(start)) webhookSenders.add(socket);
   });
+  if (onConnection !== undefined) server.prependListener('connection', onConnection);
   /** Requests under way, by connections that have sent at least one. */
   const underWay = new Map<Socket, number>();
   if (onUnread !== undefined) {
@@ -139,6 +143,10 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
   return {
     host: fd === undefined ? host : address.address,
     port: address.port,
+    isQueueFull: () => {
+      const fd = descriptorOf(server);
+      return fd !== null && isQueueFull(fd);
+    },
     async stop(graceMs: number): Promise<void> {
       const closed = once(server, 'close');
       // Not the HTTP server's close, which cuts idle connections at once, with requests on their way.
@@ -189,6 +197,12 @@ function holdSilent(
     });
   });
   return silent;
+}
+
+/** null once the server is closed. */
+function descriptorOf(server: Server): number | null {
+  const { _handle: handle } = server as unknown as { readonly _handle: { readonly fd: number } | null };
+  return handle?.fd ?? null;
 }
 
 const BAD_REQUEST = { status: 400, phrase: 'Bad Request' };

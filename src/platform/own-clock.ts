@@ -25,15 +25,17 @@ export const READING_EVERY_MS = 1_000;
 /** A clock further ahead of the wall clock was wrong: it steps back, and everything that it stamped is void. */
 export const MOST_AHEAD_MS = 60_000;
 
+type Clocks = Omit<HostTime, 'monotonicMs'>;
+
 export class OwnClock {
-  readonly #host: HostTime;
+  readonly #host: Clocks;
   /** The clock's reading at the machine's boot. */
   #baseMs: number;
   #lastMs: number;
   #slewedAtMs: number;
 
   /** @param last the last reading kept, of this boot or an earlier one. */
-  constructor(host: HostTime, last: ClockReading | null) {
+  constructor(host: Clocks, last: ClockReading | null) {
     const atMs = host.sinceBootMs();
     const isSameBoot = last !== null && last.bootId !== null && last.bootId === host.bootId;
     // After a boot, only the last reading is known, and it may be that old.

@@ -6,7 +6,6 @@
  */
 import type { MissedWhy } from '../core/input.ts';
 import type { Missed } from '../inbox/missed.ts';
-import type { RefusedWebhooks } from '../inbox/report.ts';
 
 /** The run before, as its last heartbeat in the inbox describes it. */
 export interface LastRun {
@@ -22,10 +21,17 @@ export interface LastRun {
   readonly unsureSinceMs: number | null;
 }
 
-/** The moment at which this run listens. */
-export interface Opening {
+/** The three clocks at one moment. */
+export interface Instant {
   readonly wallMs: number;
+  /** Suspensions of the machine included. */
   readonly sinceBootMs: number;
+  /** Stands still with the machine, and not with the process. */
+  readonly monotonicMs: number;
+}
+
+/** The moment at which this run listens. */
+export interface Opening extends Instant {
   readonly bootId: string | null;
   /** null if this run opened the port itself. */
   readonly passedSocket: PassedSocket | null;
@@ -37,29 +43,19 @@ export interface PassedSocket {
   readonly wasQueueFull: boolean;
 }
 
-/** The moment of a commit. */
-interface Commit extends Pick<Opening, 'wallMs' | 'sinceBootMs'> {
-  /** The run ends: a doubt no longer waits for its pause. */
-  readonly isLast?: boolean;
-  /**
-   * With the first webhook since the first start, or since the secret last changed: nothing showed until now
-   * that webhooks reach this host.
-   */
-  readonly isFirstProof?: boolean;
-  /** Requests that were refused before a webhook was accepted. */
-  readonly refused?: readonly Pick<RefusedWebhooks, 'variantIds'>[];
+/** Rows to write before any delivery. */
+export interface DueRows {
+  readonly rows: readonly Missed[];
+  /** Call it once they are on disk. */
+  readonly written: () => void;
 }
 
 /** How long connections wait in a socket that nothing serves: longer, and clients and the kernel give up. */
-const KEPT_SOCKET_MS = 30_000;
-/** Between two looks at the clock, of which there is one a second, and one before each commit. */
+const UNSERVED_MS = 30_000;
+/** Between two looks at the clocks, of which there is one a second, and one before each commit. */
 const STANDSTILL_MS = 2_000;
 /** More variants than this count as everything. */
 const MOST_VARIANTS = 10_000;
-/** Strangers can cause `cut_off` and `turned_away`, and must not order reads at will. */
-const DOUBT_EVERY_MS = 15 * 60_000;
-/** Strangers can cause `refused`, and must not fill the inbox. Until it is written, the mirror trusts nothing. */
-const REFUSED_EVERY_MS = 5 * 60_000;
 
 /** @returns the time between two runs in which deliveries may have been missed; null if there is none. */
 export function missedBetweenRuns(last: LastRun, now: Opening): Missed | null {
@@ -73,29 +69,28 @@ function whyBetweenRuns(last: LastRun, now: Opening): MissedWhy | null {
   if (!last.isStopped) return 'killed';
   if (last.keptSocket === null || now.passedSocket === null) return 'port_closed';
   const isSameBoot = last.bootId !== null && last.bootId === now.bootId;
-  const pausedMs = isSameBoot ? now.sinceBootMs - (last.sinceBootMs ?? 0) : Infinity;
-  const { inode, wasQueueFull } = now.passedSocket;
-  const isWhole = inode === last.keptSocket && pausedMs <= KEPT_SOCKET_MS && !wasQueueFull;
-  return isWhole ? null : 'kept_socket';
+  const isSameSocket = isSameBoot && now.passedSocket.inode === last.keptSocket;
+  const unservedMs = isSameSocket ? now.sinceBootMs - (last.sinceBootMs ?? 0) : Infinity;
+  return keptAll(unservedMs, now.passedSocket.wasQueueFull) ? null : 'unserved';
+}
+
+/** The kernel keeps the requests to an open socket, whether its process has stopped, or stalls. */
+function keptAll(unservedMs: number, wasQueueFull: boolean): boolean {
+  return unservedMs <= UNSERVED_MS && !wasQueueFull;
 }
 
 export class Coverage {
   readonly #isShared: boolean;
-  #seenAtMs: number;
-  #seenWallMs: number;
-  #missedTimes: Missed[] = [];
+  #seen: Instant;
+  #missedTimes: readonly Missed[] = [];
   #notStored: NotStored | null = null;
-  #doubt: Missed | null = null;
-  #doubtWrittenAtMs = Number.NEGATIVE_INFINITY;
-  #refusedWrittenAtMs = Number.NEGATIVE_INFINITY;
   #isListening = false;
   #unsure: Missed | null = null;
 
   /** @param isShared other receivers publish to the same stream: what this one misses, they may have received. */
-  constructor(now: Pick<Opening, 'wallMs' | 'sinceBootMs'>, isShared = false) {
+  constructor(now: Instant, isShared = false) {
     this.#isShared = isShared;
-    this.#seenAtMs = now.sinceBootMs;
-    this.#seenWallMs = now.wallMs;
+    this.#seen = now;
   }
 
   /**
@@ -108,7 +103,7 @@ export class Coverage {
 
   /** The port is open now. Without a public port, nothing is missed here. */
   opened(last: LastRun, now: Opening): void {
-    this.noticeStandstill(now);
+    this.#seen = now;
     this.#isListening = true;
     if (last.unsureSinceMs !== null) {
       this.#didNotListen({
@@ -121,23 +116,26 @@ export class Coverage {
     const missed = missedBetweenRuns(last, now);
     if (missed === null) return;
     // With a stream, too: this host may replace one whose disk was lost with deliveries that it had not published.
-    if (missed.why === 'first_start') this.#missedTimes.push(missed);
+    if (missed.why === 'first_start') this.#missedTimes = [...this.#missedTimes, missed];
     else this.#didNotListen(missed);
   }
 
   /**
-   * Call it before each commit and each second. @returns for how long the process could not read its socket; 0 if it
-   * could. The clocks of a virtual machine may stand still with it: then only the wall clock, which is set ahead
-   * afterwards, shows the pause.
+   * Call it before each commit, each second, and before a connection is accepted.
+   * @param isQueueFull whether the kernel may have refused connections; asked only after a stall, since it takes a while.
    */
-  noticeStandstill({ wallMs, sinceBootMs }: Pick<Opening, 'wallMs' | 'sinceBootMs'>): number {
-    const silentMs = Math.max(sinceBootMs - this.#seenAtMs, wallMs - this.#seenWallMs);
-    const sinceMs = this.#seenWallMs;
-    this.#seenAtMs = sinceBootMs;
-    this.#seenWallMs = wallMs;
-    if (silentMs <= STANDSTILL_MS) return 0;
-    this.#didNotListen({ why: 'stood_still', sinceMs, untilMs: wallMs, variantIds: null });
-    return silentMs;
+  look(now: Instant, isQueueFull: () => boolean): void {
+    const before = this.#seen;
+    this.#seen = now;
+    const stalledMs = now.monotonicMs - before.monotonicMs;
+    // The clocks of a virtual machine may stand still with it: then only the wall clock, which is set ahead afterwards,
+    // shows the pause.
+    const elapsedMs = Math.max(now.sinceBootMs - before.sinceBootMs, now.wallMs - before.wallMs);
+    const missed = { sinceMs: before.wallMs, untilMs: now.wallMs, variantIds: null };
+    if (elapsedMs - stalledMs > STANDSTILL_MS) this.#didNotListen({ why: 'stood_still', ...missed });
+    else if (stalledMs > STANDSTILL_MS && !keptAll(stalledMs, isQueueFull())) {
+      this.#didNotListen({ why: 'unserved', ...missed });
+    }
   }
 
   /**
@@ -163,51 +161,21 @@ export class Coverage {
     if (this.#unsure === unsure) this.#unsure = null;
   }
 
-  /** A request that may have been a delivery, about anything, could not be read. */
-  doubt(why: 'cut_off' | 'turned_away', wallMs: number): void {
-    this.#doubt = {
-      why: this.#doubt?.why ?? why,
-      sinceMs: this.#doubt?.sinceMs ?? wallMs,
-      untilMs: wallMs,
-      variantIds: null,
+  due(): DueRows {
+    const times = this.#missedTimes;
+    const notStored = this.#notStored;
+    return {
+      rows: notStored === null ? times : [...times, notStored.missed],
+      written: () => {
+        this.#missedTimes = this.#missedTimes.slice(times.length);
+        if (this.#notStored === notStored) this.#notStored = null;
+      },
     };
-  }
-
-  /** Rows to write before any delivery. */
-  due({
-    wallMs,
-    sinceBootMs,
-    isLast = false,
-    isFirstProof = false,
-    refused = [],
-  }: Commit): readonly Missed[] {
-    const due = [...this.#missedTimes];
-    if (isFirstProof) due.push({ why: 'unproven', sinceMs: null, untilMs: wallMs, variantIds: null });
-    const mayWriteRefused = isLast || sinceBootMs - this.#refusedWrittenAtMs >= REFUSED_EVERY_MS;
-    if (refused.length > 0 && mayWriteRefused) {
-      const variantIds = [...new Set(refused.flatMap((each) => each.variantIds))];
-      due.push({ why: 'refused', sinceMs: null, untilMs: wallMs, variantIds });
-    }
-    if (this.#notStored !== null) due.push(this.#notStored.missed);
-    const mayDoubt = isLast || sinceBootMs - this.#doubtWrittenAtMs >= DOUBT_EVERY_MS;
-    if (this.#doubt !== null && mayDoubt) due.push(this.#doubt);
-    return due;
-  }
-
-  /** The rows that `due` returned are on disk. */
-  written(rows: readonly Missed[], sinceBootMs: number): void {
-    if (rows.length === 0) return;
-    this.#missedTimes = this.#missedTimes.filter((missed) => !rows.includes(missed));
-    if (rows.some((row) => row === this.#notStored?.missed)) this.#notStored = null;
-    if (rows.some(({ why }) => why === 'refused')) this.#refusedWrittenAtMs = sinceBootMs;
-    if (!rows.some((row) => row === this.#doubt)) return;
-    this.#doubt = null;
-    this.#doubtWrittenAtMs = sinceBootMs;
   }
 
   #didNotListen(missed: Missed): void {
     if (!this.#isListening) return;
-    if (!this.#isShared) this.#missedTimes.push(missed);
+    if (!this.#isShared) this.#missedTimes = [...this.#missedTimes, missed];
     else if (this.#unsure === null) this.#unsure = missed;
     else this.#unsure = { ...missed, sinceMs: this.#unsure.sinceMs };
   }

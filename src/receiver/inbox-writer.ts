@@ -112,7 +112,7 @@ export class InboxWriter {
       // Read again, because a commit that reported an error may have succeeded.
       let seq = this.#statements.lastSeq.get() ?? 0;
       const insert = (row: Arrival): void => {
-        const key = row.kind === 'delivery' ? bodyHash(row.body) : null;
+        const key = row.kind === 'missed' ? null : bodyHash(row.body);
         const isForeign = row.isFromStream ? 1 : 0;
         seq += this.#statements.insert.run(
           seq + 1,

@@ -3,8 +3,6 @@
  * disk. It does not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
  */
 import type { Missed } from '../inbox/missed.ts';
-import { reportOf } from '../inbox/inbox-view.ts';
-import { DOUBTFUL, isDoubtful } from '../inbox/report.ts';
 import { isClockRight } from '../inbox/retention.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
@@ -14,14 +12,12 @@ import { plainError, type PlainError, type SqliteFault } from '../sqlite/errors.
 import { explained } from '../sqlite/explain.ts';
 import { requestTimeMs } from '../store-api/request-time.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
-import type { WayIn } from '../stream/stream-inbox.ts';
-import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
+import { Coverage, type Instant, type PassedSocket } from './coverage.ts';
 import type { Arrival, Heartbeat, InboxWriter } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
 import type { SharedStream } from './shared-stream.ts';
 import { WaitingRows, type Waiting } from './waiting-rows.ts';
-import { WayInProof } from './way-in-proof.ts';
-import { createWebhookApp, type Refusal } from './webhook-app.ts';
+import { createWebhookApp } from './webhook-app.ts';
 
 export interface ReceiverDeps {
   readonly inbox: InboxWriter;
@@ -67,8 +63,6 @@ export class Receiver {
   #timer: NodeJS.Timeout | null = null;
   #listener: Listener | null = null;
   #passed: PassedSocket | null = null;
-  /** null if this host has no public port. */
-  #proof: WayInProof | null = null;
   #stream: SharedStream | null = null;
   /** Of the store, the last one. */
   #lastWebhook: { readonly body: Uint8Array; readonly arrivedAtMs: number } | null = null;
@@ -124,16 +118,6 @@ export class Receiver {
     return this.#deps.inbox;
   }
 
-  /** Published to the other hosts of a stream. */
-  get wayIn(): WayIn {
-    const { provenSecret, acceptedCount, refusedRequests } = this.#reporting;
-    return {
-      isProven: provenSecret !== null,
-      accepted: acceptedCount,
-      refused: refusedRequests.all,
-    };
-  }
-
   share(stream: SharedStream): void {
     this.#stream = stream;
   }
@@ -160,13 +144,12 @@ export class Receiver {
    */
   append(
     arrivals: readonly Arrival[],
-    { position = null, secret = null }: Partial<Pick<Waiting, 'position' | 'secret'>> = {},
+    { position = null }: Partial<Pick<Waiting, 'position'>> = {},
   ): Promise<void> {
     const stored = Promise.withResolvers<void>();
     this.#waiting.add({
       arrivals,
       position,
-      secret,
       resolve: stored.resolve,
       reject: stored.reject,
     });
@@ -184,7 +167,7 @@ export class Receiver {
     await this.#listener?.stop(DRAIN_MS);
     if (this.#timer !== null) clearInterval(this.#timer);
     // The time that the stream takes is no standstill.
-    this.noticeStandstill();
+    this.look();
     this.#commitWaiting();
     await this.#stream?.stop();
     this.#commitWaiting();
@@ -204,29 +187,19 @@ export class Receiver {
   async #listen({ host, port, passed, secrets, listen: open }: PublicPort): Promise<void> {
     const { log, inbox } = this.#deps;
     const app = createWebhookApp({
-      append: (body, secret) => {
+      append: (body, isTest) => {
         const arrivedAtMs = this.#clock.now();
-        if (secret !== null) this.#lastWebhook = { body, arrivedAtMs };
-        return this.append([{ kind: 'delivery', body, arrivedAtMs, isFromStream: false }], { secret });
+        if (!isTest) this.#lastWebhook = { body, arrivedAtMs };
+        const kind = isTest ? 'test' : 'delivery';
+        return this.append([{ kind, body, arrivedAtMs, isFromStream: false }]);
       },
-      canCommit: () => this.#isFit(),
+      healthAsked: () => this.#healthAsked(),
       secrets,
-      observer: {
-        accepted: (answer) => this.#reporting.accepted(answer),
-        refused: (refusal) => this.#refused(refusal),
-      },
+      observer: this.#reporting,
       log,
     });
-    this.#listener = await open(app, { host, port, fd: passed?.fd });
+    this.#listener = await open({ ...app, onConnection: () => this.look() }, { host, port, fd: passed?.fd });
     this.#passed = passed;
-    this.#reporting.listeningSinceMs = this.#clock.now();
-    this.#proof = new WayInProof(secrets, `${inbox.lastRun.inboxId} ${inbox.inode}`);
-    const last = reportOf(inbox.lastRun);
-    this.#reporting.provenSecret = this.#proof.kept(last?.provenSecret ?? null);
-    // Alone and without a kept proof, this host is unproven until everything is read. Others of a stream may be proven.
-    if (this.#reporting.provenSecret !== null || this.#stream !== null) {
-      this.#reporting.refusedRequests.continue(last?.refusedWebhooks ?? []);
-    }
     this.#coverage.opened(inbox.lastRun, {
       ...this.#instant(),
       bootId: this.#deps.host.bootId,
@@ -234,18 +207,12 @@ export class Receiver {
     });
   }
 
-  /** `/healthz` asks. A balancer that heard no sends nothing here until it hears yes. */
-  #isFit(): boolean {
+  /** A balancer that hears no sends nothing here until it hears yes: what it refused or sent elsewhere is noted as missed. */
+  #healthAsked(): boolean {
     const isUnfit = this.#lastCommit === 'failed';
     if (isUnfit || this.#saidUnfit) this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
     this.#saidUnfit = isUnfit;
     return this.isStoring;
-  }
-
-  #refused(refusal: Refusal): void {
-    this.#reporting.refused(refusal);
-    const { reason } = refusal;
-    if (isDoubtful(reason)) this.#coverage.doubt(DOUBTFUL[reason], this.#deps.host.wallMs());
   }
 
   #beat(): void {
@@ -273,46 +240,29 @@ export class Receiver {
   /** Everything that waits, in one transaction. @param isLast the run ends in order. */
   #commit(isLast = false): void {
     const { inbox } = this.#deps;
-    this.noticeStandstill();
+    this.look();
     const taken = this.#waiting.take();
-    const { provenSecret: provenBefore, refusedRequests } = this.#reporting;
-    const { followed } = refusedRequests;
-    const provenSecret = this.#proof?.after(provenBefore, taken) ?? null;
-    // A new proof is written with its delivery, so that a kill after the answer does not lose it.
-    const isBeating = this.#isHeartbeatDue || isLast || provenSecret !== provenBefore;
-    if (isBeating) this.#approachWallClock();
-    const instant = this.#instant();
+    const missed = this.#coverage.due();
+    const isBeating = this.#isHeartbeatDue || isLast;
+    if (taken.length === 0 && missed.rows.length === 0 && !isBeating) return;
     this.#isHeartbeatDue = false;
-    const isFirstProof = provenBefore === null && provenSecret !== null;
-    const missed = this.#coverage.due({
-      ...instant,
-      isLast,
-      isFirstProof,
-      // A row about them comes with a report that does not name them any more.
-      refused: isBeating ? followed : [],
-    });
-    if (taken.length === 0 && missed.length === 0 && !isBeating) return;
+    if (isBeating) this.#approachWallClock();
     const startedMs = performance.now();
-    // The heartbeat's report shows both.
-    this.#reporting.provenSecret = provenSecret;
-    if (missed.some(({ why }) => why === 'refused')) refusedRequests.followed = [];
     try {
       inbox.append({
-        missed,
+        missed: missed.rows,
         atMs: this.#clock.now(),
         arrivals: taken.flatMap(({ arrivals }) => arrivals),
         position: taken.findLast(({ position }) => position !== null)?.position ?? null,
-        heartbeat: isBeating ? this.#heartbeat(instant, isLast) : null,
+        heartbeat: isBeating ? this.#heartbeat(isLast) : null,
       });
     } catch (cause) {
-      this.#reporting.provenSecret = provenBefore;
-      refusedRequests.followed = followed;
       this.#failed(taken, explained(inbox.path, cause), performance.now() - startedMs);
       return;
     }
+    missed.written();
     this.#reporting.committed(performance.now() - startedMs, null);
-    this.#coverage.written(missed, instant.sinceBootMs);
-    this.#succeeded(taken, missed, isBeating);
+    this.#succeeded(taken, missed.rows, isBeating);
   }
 
   #succeeded(taken: readonly Waiting[], missed: readonly Missed[], isBeating: boolean): void {
@@ -348,11 +298,9 @@ export class Receiver {
     }
   }
 
-  /** Notices whether the process could read its socket until now. */
-  noticeStandstill(): void {
-    const silentMs = this.#coverage.noticeStandstill(this.#instant());
-    if (silentMs === 0) return;
-    if (this.#listener !== null) this.#reporting.listeningSinceMs = this.#clock.now();
+  /** Notices times in which the process did not serve its socket. */
+  look(): void {
+    this.#coverage.look(this.#instant(), () => this.#listener?.isQueueFull() ?? false);
   }
 
   #approachWallClock(): void {
@@ -364,12 +312,13 @@ export class Receiver {
     );
   }
 
-  #heartbeat({ wallMs }: Pick<Opening, 'wallMs'>, isLast: boolean): Heartbeat {
+  #heartbeat(isLast: boolean): Heartbeat {
+    const { wallMs } = this.#instant();
     const { clockMs, sinceBootMs, bootId } = this.#clock.reading();
     const { unsure } = this.#coverage;
     const report = this.#reporting.report(this.#deps.inbox.lastSeq, this.#stream?.report() ?? null);
     return {
-      aliveAtMs: Math.round(wallMs),
+      aliveAtMs: wallMs,
       clockMs,
       sinceBootMs,
       bootId,
@@ -382,9 +331,13 @@ export class Receiver {
     };
   }
 
-  #instant(): Pick<Opening, 'wallMs' | 'sinceBootMs'> {
+  #instant(): Instant {
     const { host } = this.#deps;
-    return { wallMs: Math.round(host.wallMs()), sinceBootMs: host.sinceBootMs() };
+    return {
+      wallMs: Math.round(host.wallMs()),
+      sinceBootMs: host.sinceBootMs(),
+      monotonicMs: host.monotonicMs(),
+    };
   }
 
   #log(missed: readonly Missed[]): void {

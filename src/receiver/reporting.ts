@@ -10,7 +10,7 @@ import {
   type StreamReport,
 } from '../inbox/report.ts';
 import type { PlainError } from '../sqlite/errors.ts';
-import { RefusedRequests } from './refused-requests.ts';
+import { RefusedClaims } from './refused-claims.ts';
 import type { Refusal, WebhookObserver } from './webhook-app.ts';
 
 /** Requests without a complete body or with a wrong signature took no commit. */
@@ -19,44 +19,28 @@ const WITH_COMMIT: ReadonlySet<RefusalReason> = new Set(['not_stored', 'late']);
 export class Reporting implements WebhookObserver {
   readonly #now: () => number;
   readonly #runId = randomBytes(8).toString('hex');
-  readonly #refused: Partial<Record<RefusalReason, RefusalCount>> = {};
+  readonly #refused = new Map<string, RefusalCount>();
+  readonly #claims = new RefusedClaims();
   readonly #answers = new Timings(ANSWER_BOUNDS_SECONDS);
   readonly #commits = new Timings(COMMIT_BOUNDS_SECONDS);
   #accepted: ReceiverReport['accepted'] = { count: 0, lastAtMs: null };
   #commitError: PlainError | null = null;
   #slowestMs: number | null = null;
-  listeningSinceMs: number | null = null;
-  /** See `ReceiverReport`. */
-  provenSecret: string | null = null;
-  readonly refusedRequests: RefusedRequests;
 
   constructor(now: () => number) {
     this.#now = now;
-    this.refusedRequests = new RefusedRequests(now);
-  }
-
-  get acceptedCount(): number {
-    return this.#accepted.count;
   }
 
   accepted({ tookMs, isTest }: { readonly tookMs: number; readonly isTest: boolean }): void {
-    if (!isTest) {
-      this.#accepted = { count: this.#accepted.count + 1, lastAtMs: this.#now() };
-      this.refusedRequests.accepted();
-    }
+    if (!isTest) this.#accepted = { count: this.#accepted.count + 1, lastAtMs: this.#now() };
     this.#answered(tookMs);
   }
 
-  refused(refusal: Refusal): void {
-    const { reason, status, tookMs, seen } = refusal;
-    const before = this.#refused[reason];
-    this.#refused[reason] = {
-      status,
-      count: (before?.count ?? 0) + 1,
-      lastAtMs: this.#now(),
-      seen: seen ?? null,
-    };
-    this.refusedRequests.refused(refusal);
+  refused({ reason, status, tookMs, seen, body }: Refusal): void {
+    const key = `${reason} ${status}`;
+    const count = (this.#refused.get(key)?.count ?? 0) + 1;
+    this.#refused.set(key, { reason, status, count, lastAtMs: this.#now(), seen: seen ?? null });
+    if (body !== undefined) this.#claims.refused(body);
     if (WITH_COMMIT.has(reason)) this.#answered(tookMs);
   }
 
@@ -69,11 +53,9 @@ export class Reporting implements WebhookObserver {
   report(lastSeq: number, stream: StreamReport | null): ReceiverReport {
     return {
       runId: this.#runId,
-      listeningSinceMs: this.listeningSinceMs,
-      provenSecret: this.provenSecret,
       accepted: this.#accepted,
-      refused: { ...this.#refused },
-      refusedWebhooks: this.refusedRequests.all,
+      refused: [...this.#refused.values()],
+      claims: this.#claims.latest,
       answers: this.#answers.counts(),
       slowestMs: this.#slowestMs,
       commits: this.#commits.counts(),
@@ -86,7 +68,7 @@ export class Reporting implements WebhookObserver {
   /** Call it once the last report is on disk: resets the values that cover the time since then. */
   written(): void {
     this.#slowestMs = null;
-    this.refusedRequests.lookAgain();
+    this.#claims.written();
   }
 
   #answered(tookMs: number): void {

@@ -1,6 +1,8 @@
 /** Wires the receiver: inbox, public port, pruning, and the stream if there is one. */
+import { fstatSync } from 'node:fs';
 import { prunableSeqOf } from '../inbox/mirror-position.ts';
 import { keptSinceMs } from '../inbox/retention.ts';
+import { isQueueFull } from '../platform/accept-queue.ts';
 import { hostTime, type HostTime } from '../platform/host-time.ts';
 import { listen } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
@@ -12,7 +14,6 @@ import type { NatsOptions } from '../stream/nats.ts';
 import type { PassedSocket } from './coverage.ts';
 import { openInboxWriter, type InboxWriter, type Prunable } from './inbox-writer.ts';
 import type { InboxOptions } from './open-inbox.ts';
-import { passedSocket } from './passed-socket.ts';
 import { pruneInbox } from './prune.ts';
 import { Receiver } from './receiver.ts';
 import type { SharedStream } from './shared-stream.ts';
@@ -57,7 +58,7 @@ export interface ReceiverPlatform {
 export const REAL_RECEIVER: ReceiverPlatform = {
   host: hostTime(),
   listen,
-  passedSocket,
+  passedSocket: (fd) => ({ inode: fstatSync(fd).ino, wasQueueFull: isQueueFull(fd) }),
   openInbox: openInboxWriter,
   later: (work) => afterTurns(work),
   connectStream: async (options) => {

@@ -35,9 +35,8 @@ export function shareStream(receiver: Receiver, { connect, isConsumed, log }: Sh
     },
     isConsumed,
     coverage,
-    look: () => receiver.noticeStandstill(),
+    look: () => receiver.look(),
     isStoring: () => receiver.isStoring,
-    wayIn: () => receiver.wayIn,
     now,
     log,
   });

@@ -12,8 +12,6 @@ export interface Waiting {
   readonly arrivals: readonly Arrival[];
   /** Where they end in the stream; null if they were received here. */
   readonly position: StreamPosition | null;
-  /** The secret with which the store signed a webhook that was received here; null: it came another way. */
-  readonly secret: string | null;
   readonly resolve: () => void;
   readonly reject: (error: SqliteFault) => void;
 }

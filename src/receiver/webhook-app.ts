@@ -6,17 +6,14 @@ import type { RefusalReason } from '../inbox/report.ts';
 import type { Unread } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { BODY_TOO_LARGE } from '../store-api/contract/body-limit.ts';
-import { SIGNATURE, signingSecret, TEST_HEADER } from '../store-api/signature.ts';
+import { SIGNATURE, TEST_HEADER, verifySignature } from '../store-api/signature.ts';
 import { RequestBodies, type HeldBody } from './request-body.ts';
 
 interface WebhookDeps {
-  /**
-   * Resolves once the body is on disk. @throws SqliteFault if it is not.
-   * @param secret the one with which the store signed it; null if `stock-mirror send` did.
-   */
-  readonly append: (body: Uint8Array, secret: string | null) => Promise<unknown>;
-  /** Whether a delivery could be committed now. */
-  readonly canCommit: () => boolean;
+  /** Resolves once the body is on disk. @throws SqliteFault if it is not. @param isTest `stock-mirror send` sent it. */
+  readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
+  /** `/healthz` is answered. @returns whether a delivery could be committed now. */
+  readonly healthAsked: () => boolean;
   readonly secrets: readonly string[];
   readonly observer: WebhookObserver;
   readonly log: Logger;
@@ -62,7 +59,7 @@ const ANSWERS = {
   too_large: [413, error('invalid_request', BODY_TOO_LARGE)],
   not_stored: [503, error('unavailable', 'not committed: its products are read again')],
   late: [503, error('unavailable', 'committed, but not in time')],
-  no_room: [503, error('unavailable', 'no room for the body: products with the oldest evidence are read')],
+  no_room: [503, error('unavailable', 'no room for the body')],
 } as const;
 type Outcome = keyof typeof ANSWERS;
 
@@ -74,7 +71,7 @@ interface Unverified {
 
 const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
 
-export function createWebhookApp({ append, canCommit, secrets, observer, log }: WebhookDeps) {
+export function createWebhookApp({ append, healthAsked, secrets, observer, log }: WebhookDeps) {
   const warn = createLimitedLog((fields) =>
     log.warn(fields, 'webhook requests were refused since the last such line'),
   );
@@ -89,11 +86,10 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
 
   const commit = async (
     { bytes, release }: HeldBody,
-    secret: string,
     { startedMs, isTest }: RequestFacts,
   ): Promise<Outcome | null> => {
     try {
-      await append(bytes, isTest ? null : secret);
+      await append(bytes, isTest);
       return performance.now() - startedMs > ANSWER_WITHIN_MS ? 'late' : null;
     } catch {
       // The receiver has reported the fault, and notes that the delivery was missed.
@@ -116,8 +112,7 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     }
     const body = await bodies.read(incoming);
     if (typeof body === 'string') return body;
-    const secret = signingSecret(secrets, body.bytes, signature);
-    if (secret !== null) return commit(body, secret, facts);
+    if (verifySignature(secrets, body.bytes, signature)) return commit(body, facts);
     body.release();
     return { reason: 'wrong_signature', body: body.bytes };
   };
@@ -161,7 +156,7 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
   });
 
   app.get('/healthz', (c) =>
-    canCommit()
+    healthAsked()
       ? c.json({ status: 'ok' })
       : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503),
   );

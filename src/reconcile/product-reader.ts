@@ -1,5 +1,6 @@
 import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Fact } from '../core/apply/fact.ts';
+import type { Claim } from '../core/input.ts';
 import { isGivenUp } from '../core/runs.ts';
 import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
@@ -27,6 +28,7 @@ const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 export async function readProduct(
   { databases, client, throttle, now }: Omit<ReadingDeps, 'random' | 'log'>,
   productId: string,
+  claims: readonly Claim[],
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
   const answer = await throttle.send(() => client.productDetail(productId, { signal }));
@@ -41,6 +43,7 @@ export async function readProduct(
     requestId,
     snapshot:
       answer.outcome === 'found' ? snapshotOf(answer.product, JSON.stringify(answer.rawProduct)) : null,
+    claims,
   });
   return facts;
 }

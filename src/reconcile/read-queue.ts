@@ -5,10 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIORITY } from '../core/reasons.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { isFaultOfMirror, readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
+import type { Probe } from './probe.ts';
 import type { Verification } from './verification.ts';
 
 interface QueueDeps extends ReadingDeps {
   readonly verification: Pick<Verification, 'free' | 'begun'>;
+  readonly probe: Pick<Probe, 'take' | 'claimsOf' | 'answered'>;
 }
 
 const IDLE_MS = 200;
@@ -86,7 +88,7 @@ export class ReadQueue {
   }
 
   async #startDue(limit: number): Promise<number> {
-    const { databases, now, verification } = this.#deps;
+    const { databases, now, verification, probe } = this.#deps;
     const nowMs = now();
     const isTurn = this.#sinceTurn >= TURN_EVERY - 1;
     const { due, scheduled } = await databases.reader.ask('nextReads', {
@@ -99,7 +101,11 @@ export class ReadQueue {
     if (this.#isStopped()) return 0;
     this.#sinceTurn = scheduled.length > 0 || isTurn ? 0 : this.#sinceTurn + due.length;
     verification.begun(scheduled.length);
-    const reads = [...scheduled.map((productId) => ({ productId, priority: PRIORITY.stale })), ...due];
+    const wanted = new Set([...scheduled, ...due.map(({ productId }) => productId)]);
+    const isUnderWay = (productId: string): boolean => wanted.has(productId) || this.#underWay.has(productId);
+    const probed = probe.take(limit - wanted.size, isUnderWay);
+    const unasked = [...scheduled, ...probed].map((productId) => ({ productId, priority: PRIORITY.stale }));
+    const reads = [...unasked, ...due];
     for (const { productId, priority } of reads) {
       const work = this.#read(productId, priority).finally(() => this.#underWay.delete(productId));
       this.#underWay.set(productId, work);
@@ -109,9 +115,13 @@ export class ReadQueue {
 
   /** Never rejects: every failure is recorded, or leaves the product due. */
   async #read(productId: string, priority: number): Promise<void> {
-    const { throttle, log } = this.#deps;
+    const { throttle, probe, log } = this.#deps;
     try {
-      const facts = await readProduct(this.#deps, productId, this.#stop.signal);
+      const facts = await readProduct(this.#deps, productId, probe.claimsOf(productId), this.#stop.signal);
+      probe.answered(
+        productId,
+        facts.some((fact) => fact.kind === 'drift' && fact.reason !== 'derived'),
+      );
       for (const fact of facts) {
         if (fact.kind !== 'wrong_store') continue;
         throttle.stopForWrongStore(

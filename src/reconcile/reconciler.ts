@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
 import type { Run, RunKind } from '../core/runs.ts';
+import type { ReceiverRow } from '../inbox/inbox-file.ts';
+import type { ReportedSince, StreamReport } from '../inbox/report.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { Lookups } from './lookups.ts';
@@ -17,6 +19,7 @@ import {
   type OrderedRun,
 } from './runs.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
+import { Probe } from './probe.ts';
 import { Throttle } from './throttle.ts';
 import type { Blocked } from '../store-api/blocked.ts';
 import { Verification, type VerificationBound } from './verification.ts';
@@ -50,6 +53,7 @@ export class Reconciler {
   readonly #queue: ReadQueue;
   readonly #lookups: Lookups;
   readonly #verification: Verification;
+  readonly #probe: Probe;
   readonly #bound: VerificationBound;
   readonly #stop = new AbortController();
   readonly #crons: Cron[] = [];
@@ -72,7 +76,13 @@ export class Reconciler {
       maxReadsPerSecond: deps.maxRps * VERIFICATION_SHARE,
     };
     this.#verification = new Verification({ ...deps, bound: this.#bound, isOn: reconcileCron !== null });
-    this.#queue = new ReadQueue({ ...deps, throttle: this.#throttle, verification: this.#verification });
+    this.#probe = new Probe({ ...deps, maxReadsPerSecond: this.#bound.maxReadsPerSecond });
+    this.#queue = new ReadQueue({
+      ...deps,
+      throttle: this.#throttle,
+      verification: this.#verification,
+      probe: this.#probe,
+    });
     this.#lookups = new Lookups(
       {
         ...deps,
@@ -116,6 +126,11 @@ export class Reconciler {
       ...(schedules.timezone === undefined ? {} : { timezone: schedules.timezone }),
     };
     this.#crons.push(new Cron(pattern, options, () => run().then(() => undefined)));
+  }
+
+  /** The receiver's last heartbeat, and what is new in its report. Call it each second. */
+  heard(row: ReceiverRow, news: ReportedSince, stream: StreamReport | null): void {
+    this.#probe.heard(row, news, stream);
   }
 
   /** null if the schedule is off. */
@@ -235,5 +250,6 @@ export class Reconciler {
     }
     await this.#verification.check();
     await this.#lookups.check();
+    await this.#probe.check();
   }
 }

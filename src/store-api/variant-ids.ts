@@ -15,7 +15,8 @@ export function variantIdsOf(body: Uint8Array): string[] | null {
   return known.length > 0 && known.length === ids.length ? known : null;
 }
 
-function itemsOf(body: Uint8Array): readonly unknown[] | null {
+/** @returns null if the body has no list of items. */
+export function itemsOf(body: Uint8Array): readonly unknown[] | null {
   try {
     const { data } = JSON.parse(Buffer.from(body).toString()) as { readonly data?: unknown };
     if (typeof data !== 'object' || data === null || !('items' in data)) return null;

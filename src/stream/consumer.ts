@@ -125,6 +125,7 @@ export class Consumer {
   /** @returns null for this host's own `missed` rows. Its own deliveries are recognised by their hash. */
   #rowOf({ subject, body, hostId }: LogMessage): NewRow | null {
     if (subject === 'deliveries') return { kind: 'delivery', body };
+    if (subject === 'tests') return { kind: 'test', body };
     return hostId === this.#deps.inbox.hostId ? null : { kind: 'missed', body };
   }
 

@@ -6,9 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { missedBody, type Missed } from '../inbox/missed.ts';
-import { STORE_REFUSALS } from '../inbox/report.ts';
 import type { Engine, LastMessage } from './engine.ts';
-import type { StreamCoverage, StreamInbox, WayIn } from './stream-inbox.ts';
+import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
 
 interface HeartbeatsDeps {
   readonly inbox: Pick<StreamInbox, 'append' | 'hostId' | 'lastSeq'>;
@@ -26,7 +25,6 @@ interface HeartbeatsDeps {
   };
   /** Age of the oldest row that is not in the stream; 0 if there is none. */
   readonly backlogMs: () => number;
-  readonly wayIn: () => WayIn;
   readonly onMissed: (missed: Missed) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -39,32 +37,12 @@ const ANSWER_MS = 3_000;
 const POLL_MS = 100;
 const CLOSING_MS = 500;
 
-const wayInSchema = z.object({
-  is_proven: z.boolean(),
-  accepted: z.number(),
-  refused: z.array(
-    z.object({
-      reason: z.enum(STORE_REFUSALS),
-      count: z.number(),
-      seen: z.string().nullable(),
-      variant_ids: z.array(z.string()),
-    }),
-  ),
-});
-
-type WayInMessage = z.infer<typeof wayInSchema>;
-
-/** Before the first that is published. */
-const NOT_KNOWN: WayInMessage = { is_proven: false, accepted: 0, refused: [] };
-
 const heartbeatSchema = z.object({
   backlog_ms: z.number(),
   /** No message that this host has published has a higher number; 0 if none is known. */
   stream_seq: z.number(),
   /** The port is about to close. */
   is_closed: z.boolean(),
-  /** `WayIn` of the sender. Every row that says what it may have missed before is already in the stream. */
-  way_in: wayInSchema,
   /**
    * The last start heard of each other host. The sender was listening when it heard of it, and everything that no receiver
    * may have received before is in the stream.
@@ -89,10 +67,6 @@ export class Heartbeats {
   readonly #starts = new Map<string, string>();
   #wake = Promise.withResolvers<void>();
   #isClosed = false;
-  /** What other hosts may know of the way in here. */
-  #wayIn = NOT_KNOWN;
-  /** Takes its place once the rows before it are in the stream. */
-  #nextWayIn: { readonly afterSeq: number; readonly wayIn: WayIn } | null = null;
 
   /** null before the first heartbeat. */
   #logId: string | null = null;
@@ -189,21 +163,9 @@ export class Heartbeats {
       backlog_ms: backlogMs(),
       stream_seq: publisher.streamSeq,
       is_closed: isClosed,
-      way_in: this.#publishedWayIn(),
       starts: Object.fromEntries(this.#starts),
     };
     await engine.publish(`heartbeat.${inbox.hostId}`, jsonOf(heartbeat));
-  }
-
-  /** The rows before a change of the way in say what may have been missed, so they are published before it. */
-  #publishedWayIn(): WayInMessage {
-    const { inbox, publisher, wayIn } = this.#deps;
-    this.#nextWayIn ??= { afterSeq: inbox.lastSeq, wayIn: wayIn() };
-    if (publisher.publishedSeq >= this.#nextWayIn.afterSeq) {
-      this.#wayIn = wayInMessage(this.#nextWayIn.wayIn);
-      this.#nextWayIn = null;
-    }
-    return this.#wayIn;
   }
 
   /**
@@ -267,14 +229,3 @@ export class Heartbeats {
 }
 
 const hostOf = (subject: string): string => subject.slice(subject.indexOf('.') + 1);
-
-const wayInMessage = ({ isProven, accepted, refused }: WayIn): WayInMessage => ({
-  is_proven: isProven,
-  accepted,
-  refused: refused.map(({ reason, count, seen, variantIds }) => ({
-    reason,
-    count,
-    seen,
-    variant_ids: [...variantIds],
-  })),
-});

@@ -117,7 +117,7 @@ export async function connectNats(
 
   return {
     prepare: async () => {
-      const subjects = [`${name}.deliveries`, `${name}.missed`];
+      const subjects = [`${name}.deliveries`, `${name}.tests`, `${name}.missed`];
       await create({ name, subjects, max_age: nats.nanos(KEPT_MS) });
       const kinds = ['heartbeat', 'start', 'credentials'];
       await create({

@@ -18,7 +18,7 @@ interface PublisherDeps {
 
 type Row = InboxRow & { readonly id: string };
 
-const SUBJECTS = { delivery: 'deliveries', missed: 'missed' } as const satisfies Record<
+const SUBJECTS = { delivery: 'deliveries', test: 'tests', missed: 'missed' } as const satisfies Record<
   InboxRow['kind'],
   LogSubject
 >;
@@ -98,7 +98,7 @@ export class Publisher {
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
       const seq = await this.#publishInstead(engine, row);
-      if (kind === 'delivery') this.#report(row, error);
+      if (kind !== 'missed') this.#report(row, error);
       return seq;
     }
   }

@@ -1,7 +1,6 @@
 /** The part of its host's receiver that the stream needs. */
 import type { InboxRow, InboxRowKind, StreamPosition } from '../inbox/inbox-file.ts';
 import type { Missed } from '../inbox/missed.ts';
-import type { RefusedWebhooks } from '../inbox/report.ts';
 
 export interface NewRow {
   readonly kind: InboxRowKind;
@@ -34,14 +33,4 @@ export interface StreamCoverage {
   readonly unsure: Missed | null;
   /** Ends the unsure time: another receiver listened, or the stream carries a row that says so. */
   sure(unsure: Missed): void;
-}
-
-/** What shows that webhooks of the store arrive at this host (docs/operating.md#proof-of-the-way-in). */
-export interface WayIn {
-  /** One was accepted with a secret that counts now, in this run or an earlier one. */
-  readonly isProven: boolean;
-  /** How many this run has accepted, without those of `stock-mirror send`. */
-  readonly accepted: number;
-  /** See `ReceiverReport.refusedWebhooks`. */
-  readonly refused: readonly RefusedWebhooks[];
 }

@@ -10,7 +10,7 @@ import type { Engine } from './engine.ts';
 import { HeardHosts } from './heard-hosts.ts';
 import { Heartbeats, readHeartbeat } from './heartbeats.ts';
 import { Publisher } from './publisher.ts';
-import type { StreamCoverage, StreamInbox, WayIn } from './stream-inbox.ts';
+import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
 
 interface StreamDeps {
   /** Connects once; rejects when no server is reached. */
@@ -23,7 +23,6 @@ interface StreamDeps {
   readonly look: () => void;
   /** The last commit succeeded. */
   readonly isStoring: () => boolean;
-  readonly wayIn: () => WayIn;
   /** Epoch ms, own clock. */
   readonly now: () => number;
   readonly log: Logger;
@@ -49,9 +48,9 @@ export class Stream {
   readonly #hosts: HeardHosts;
 
   constructor(deps: StreamDeps) {
-    const { inbox, isConsumed, coverage, look, isStoring, wayIn, now, log } = deps;
+    const { inbox, isConsumed, coverage, look, isStoring, now, log } = deps;
     this.#deps = deps;
-    this.#hosts = new HeardHosts(inbox.hostId, now());
+    this.#hosts = new HeardHosts(now());
     const warn = createLimitedLog((fields) =>
       log.warn(fields, 'the stream cannot be used; it is tried again'),
     );
@@ -77,7 +76,6 @@ export class Stream {
       coverage,
       look,
       isStoring,
-      wayIn,
       publisher: this.#publisher,
       backlogMs: () => {
         const { oldestAtMs } = this.#publisher;
@@ -109,7 +107,6 @@ export class Stream {
 
   report(): StreamReport {
     const nowMs = this.#deps.now();
-    this.#hosts.read(this.#consumer?.streamSeq ?? 0);
     const waiting = [
       this.#publisher.oldestAtMs,
       this.#consumer?.behindSinceMs ?? null,
@@ -124,10 +121,6 @@ export class Stream {
       unpublishedRows: Math.max(0, this.#deps.inbox.lastSeq - this.#publisher.publishedSeq),
       unpublishedSinceMs: this.#publisher.oldestAtMs,
       setAside: this.#setAside,
-      isProven: this.#hosts.isProven(nowMs),
-      acceptedAtMs: this.#hosts.acceptedAtMs,
-      acceptedCount: this.#hosts.acceptedCount,
-      refusedWebhooks: this.#hosts.refused(nowMs),
     };
   }
 

@@ -52,7 +52,12 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
   const inbox = openInboxWriter(path);
   onTestFinished(() => inbox.close());
   const at = { wallMs: T0 + 86_400_000, sinceBootMs: 1_000 };
-  const host = { wallMs: () => at.wallMs, sinceBootMs: () => at.sinceBootMs, bootId: 'boot' };
+  const host = {
+    wallMs: () => at.wallMs,
+    sinceBootMs: () => at.sinceBootMs,
+    monotonicMs: () => 0,
+    bootId: 'boot',
+  };
   const { databases, now, followReceiver } = mirrorAt(path, host);
   await databases.mirror.opened;
   const { epoch: firstEpoch, trustedAfterMs } = await databases.reader.ask('stateFacts', { nowMs: null });
@@ -60,7 +65,6 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
     atMs: at.wallMs,
     clockMs: now(),
     checkedSinceMs: T0,
-    acceptedAtMs: null,
     epoch: firstEpoch,
     trustedAfterMs,
     state: 'live',

@@ -1,4 +1,5 @@
 import type {
+  Claim,
   Input,
   LevelSnapshot,
   MissedInput,
@@ -10,7 +11,7 @@ import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyInput } from '../../src/core/apply/apply-input.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
-import type { StockLevel, Change } from '../../src/core/model.ts';
+import type { StockLevel, Change, WayIn } from '../../src/core/model.ts';
 import type { Reason } from '../../src/core/reasons.ts';
 import { MemoryTables } from './memory-tables.ts';
 
@@ -138,12 +139,18 @@ interface ReadTimes {
   readonly receivedAtMs?: number;
   readonly serverDateMs?: number | null;
   readonly productId?: string;
+  readonly claims?: readonly Claim[];
 }
 
 export class Mirror {
   readonly tables = new MemoryTables();
   readonly log: Input[] = [];
   readonly facts: Fact[] = [];
+
+  /** Webhooks have arrived before, unless the test says otherwise. */
+  constructor({ wayIn = 'proven' }: Partial<Pick<WayIn, 'wayIn'>> = {}) {
+    this.tables.putState({ ...this.tables.state(), wayIn });
+  }
 
   get seq(): number {
     return this.log.length;
@@ -159,6 +166,7 @@ export class Mirror {
   deliver(atMs: number, ...changes: readonly StockChange[]): Fact[] {
     return this.applyInput({
       kind: 'delivery',
+      isTest: false,
       inboxSeq: this.seq + 1,
       atMs,
       requestId: `r${this.seq + 1}`,
@@ -192,6 +200,7 @@ export class Mirror {
     const { sentAtMs, receivedAtMs = sentAtMs } = times;
     return this.applyInput({
       kind: 'read',
+      claims: times.claims ?? [],
       atMs: receivedAtMs,
       productId: times.productId ?? PRODUCT,
       sentAtMs,

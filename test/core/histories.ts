@@ -7,7 +7,8 @@ import { applyInput } from '../../src/core/apply/apply-input.ts';
 import { DATE_CONTRADICTIONS, EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { present } from '../shared/present.ts';
 import { ASKING_FOR_READ } from './branches.ts';
-import { MemoryTables } from './memory-tables.ts';
+import { Mirror } from './builders.ts';
+import type { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
 import {
   BUNDLE,
@@ -339,8 +340,7 @@ const everyContradictionIsRequested: Watch = (service, _nowMs, facts) => {
 };
 
 function replay(log: readonly Input[]): [MemoryTables, Fact[]] {
-  const tables = new MemoryTables();
-  const facts: Fact[] = [];
+  const { tables, facts } = new Mirror();
   for (const input of log) applyInput(tables, input, (fact) => facts.push(fact));
   return [tables, facts];
 }

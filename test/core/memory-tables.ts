@@ -9,6 +9,7 @@ import {
   type Variant,
 } from '../../src/core/model.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
+import { LEAST_MEAN_GAP_MS } from '../../src/core/merge/way-in.ts';
 import { isHeldRequest } from '../../src/core/merge/read-request.ts';
 import type { Tables } from '../../src/core/apply/tables.ts';
 
@@ -33,6 +34,12 @@ const INITIAL_STATE: MirrorStateRow = {
   removalWindowStartMs: 0,
   removedInWindow: 0,
   removalsAllowedUntilMs: 0,
+  wayIn: 'unproven',
+  wayInSinceMs: 0,
+  lastWebhookAtMs: null,
+  meanGapMs: LEAST_MEAN_GAP_MS,
+  untold: null,
+  secrets: [],
 };
 
 export class MemoryTables implements Tables {

@@ -40,6 +40,7 @@ class Shop {
     const sentAtMs = this.#nowMs - agoMs;
     this.#writer.append({
       kind: 'read',
+      claims: [],
       atMs: sentAtMs + 40,
       productId,
       sentAtMs,

@@ -135,7 +135,7 @@ const seen = (databases: DirectDatabases): string =>
 function read(databases: DirectDatabases, text: string, nowMs = T0 + 90_000): Promise<unknown> {
   const client = answeredWith(ok(text));
   const deps = { databases, throttle, client, now: () => nowMs, random: () => 0.5 };
-  return readProduct(deps, '10', AbortSignal.any([]));
+  return readProduct(deps, '10', [], AbortSignal.any([]));
 }
 
 async function knowing(): Promise<DirectDatabases> {

@@ -75,6 +75,7 @@ test('reads and merges bodies at the limits, one by one as in one transaction', 
   together.commit(
     ...Object.values(HARD).map((text, n) => ({
       kind: 'delivery' as const,
+      isTest: false,
       body: bytes(text),
       arrivedAtMs: T0 + n,
     })),

@@ -13,9 +13,13 @@ import { Applier, type AppliedInput, type NewInput, type Result } from '../../sr
 import type { Db } from '../../src/sqlite/open.ts';
 
 export type Input =
-  | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
+  | { readonly kind: 'delivery' | 'test'; readonly body: Uint8Array; readonly arrivedAtMs: number }
   | { readonly kind: 'input'; readonly input: NewInput }
   | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
+
+type Row = Extract<Input, { readonly body: Uint8Array }>;
+
+const isRow = (input: Input): input is Row => 'body' in input;
 
 export type { AppliedInput, Result };
 
@@ -48,7 +52,8 @@ function filesOf(db: Db): NonNullable<typeof fresh> {
 function createBoth(path: string): Db {
   const inbox = openForWriting(inboxPath(path));
   const { db } = startMirror(path, inbox, { nowMs: FRESH_MS, now: () => FRESH_MS, damaged: null });
-  db.exec(`UPDATE mirror_state SET trusted_after_ms = ${EARLIEST_MS}`);
+  // Webhooks have arrived before, unless a test says otherwise.
+  db.exec(`UPDATE mirror_state SET trusted_after_ms = ${EARLIEST_MS}, way_in = 'proven'`);
   attachInbox(db, path);
   inbox.close();
   return db;
@@ -65,12 +70,14 @@ export const unlocked = (db: Db): OpenInbox => ({
 });
 
 /** Deliveries as one transaction of the receiver. */
-export function appended(deliveries: readonly Pick<Arrival, 'body' | 'arrivedAtMs'>[]): Append {
+export function appended(
+  deliveries: readonly (Pick<Arrival, 'body' | 'arrivedAtMs'> & { readonly kind?: Arrival['kind'] })[],
+): Append {
   return {
     missed: [],
     atMs: 0,
-    arrivals: deliveries.map(({ body, arrivedAtMs }) => ({
-      kind: 'delivery',
+    arrivals: deliveries.map(({ kind = 'delivery', body, arrivedAtMs }) => ({
+      kind,
       body,
       arrivedAtMs,
       isFromStream: false,
@@ -100,9 +107,9 @@ export class Writer {
   }
 
   commit(inputs: readonly Input[]): Result[] {
-    const tasks = inputs.filter((input) => input.kind !== 'delivery');
+    const tasks = inputs.filter((input) => !isRow(input));
     let { inputSeq } = this.applier.position;
-    this.inbox.append(appended(inputs.filter((input) => input.kind === 'delivery')));
+    this.inbox.append(appended(inputs.filter(isRow)));
     const reports = new Map<number, AppliedInput>();
     const results: Result[] = [];
     for (;;) {
@@ -112,7 +119,7 @@ export class Writer {
       results.push(...step.results);
     }
     return inputs.map((input): Result => {
-      if (input.kind !== 'delivery') return results.shift() ?? { ok: true, value: undefined };
+      if (!isRow(input)) return results.shift() ?? { ok: true, value: undefined };
       inputSeq += 1;
       return { ok: true, value: reports.get(inputSeq) ?? { seq: inputSeq, facts: [] } };
     });

@@ -167,6 +167,7 @@ interface ReadTimes {
 export function readInput(productId: string, found: Item | null, { sentAtMs }: ReadTimes): NewInput {
   return {
     kind: 'read',
+    claims: [],
     atMs: sentAtMs + 10,
     productId,
     sentAtMs,
@@ -193,7 +194,6 @@ export function beats(
       atMs,
       clockMs: atMs,
       checkedSinceMs: EARLIEST_MS,
-      acceptedAtMs: null,
       epoch,
       trustedAfterMs,
       state: 'live',

@@ -348,6 +348,7 @@ test.each(KILLED)('recognises the clock of a start that %s and was killed at onc
 const LEFT: Readonly<Record<string, string>> = {
   'changes.update_time_ms': 'store time',
   'mirror_state.lateness_ms': 'a duration',
+  'mirror_state.mean_gap_ms': 'a duration',
   'products.update_time_ms': 'store time',
   'stock_levels.event_time_ms': 'store time',
   'stock_levels.read_hi_ms': 'store time',

@@ -72,22 +72,14 @@ export function opsApp(
 export async function startOps(
   databases: Pick<Databases, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
-  { isProven = true } = {},
 ): Promise<Ops> {
   const stopping = new AbortController();
   const watched = unwatched(
     { ...databases, reader: over.reader ?? databases.reader },
     () => over.operator?.blocked ?? null,
   );
-  if (isProven) {
-    const accepted = { count: 1, lastAtMs: Date.now() };
-    const report = { ...REPORT, accepted, provenSecret: 'proven' };
-    watched.watch.received(heartbeat(Date.now(), report), report, {
-      accepted: 1,
-      acceptedElsewhere: 0,
-      refused: {},
-    });
-  }
+  const report = { ...REPORT, accepted: { count: 1, lastAtMs: Date.now() } };
+  watched.watch.received(heartbeat(Date.now(), report), report);
   // A reader that fails has no state to write.
   const beat = (): Promise<void> =>
     over.watch === undefined

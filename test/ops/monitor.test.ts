@@ -5,7 +5,7 @@ import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newDatabases } from '../reconcile/mirror.ts';
-import { heartbeat, refused, REPORT, STREAM } from './reported.ts';
+import { heartbeat, refused, REPORT } from './reported.ts';
 import { valueOf } from './metrics/exposition.ts';
 
 function watched(now: () => number = Date.now) {
@@ -31,19 +31,17 @@ function watched(now: () => number = Date.now) {
   };
 }
 
-const HOUR_MS = 60 * 60_000;
-
 const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 
 test('counts deliveries by answer and reason and times authentic ones, over restarts of the receiver', async () => {
   const { monitor, value } = watched(() => T0);
   for (const reason of ['not_stored', 'late', 'no_room'])
     expect(await value(`stock_mirror_deliveries_total{answer="503",reason="${reason}"}`)).toBe(0);
-  const refusal = { status: 401, count: 1, lastAtMs: T0, seen: null };
+  const refusal = { reason: 'wrong_signature', status: 401, count: 1, lastAtMs: T0, seen: null } as const;
   const answers = { buckets: [0, 0, 1, ...REPORT.answers.buckets.slice(3)], sumSeconds: 0.003 };
   const accepted = (count: number) => ({ accepted: { count, lastAtMs: T0 } });
-  monitor.receive(heartbeat(T0, { ...accepted(1), refused: { wrong_signature: refusal }, answers }));
-  monitor.receive(heartbeat(T0, { ...accepted(3), refused: { wrong_signature: refusal }, answers }));
+  monitor.receive(heartbeat(T0, { ...accepted(1), refused: [refusal], answers }));
+  monitor.receive(heartbeat(T0, { ...accepted(3), refused: [refusal], answers }));
   monitor.receive(heartbeat(T0, { ...accepted(2), runId: 'the next run', answers }));
   expect(await value('stock_mirror_deliveries_total{answer="204",reason=""}')).toBe(5);
   expect(await value('stock_mirror_deliveries_total{answer="401",reason="wrong_signature"}')).toBe(1);
@@ -51,7 +49,6 @@ test('counts deliveries by answer and reason and times authentic ones, over rest
   expect(await value('stock_mirror_webhook_answer_seconds_bucket{le="0.005"}')).toBe(1);
   expect(await value('stock_mirror_webhook_answer_seconds_bucket{le="+Inf"}')).toBe(1);
   expect(await value('stock_mirror_webhook_answer_seconds_sum')).toBe(0.003);
-  expect(await value('stock_mirror_last_delivery_age_seconds')).toBe(0);
 });
 
 test('a mirror that starts next to a running receiver takes its earlier answers for no news', async () => {
@@ -69,13 +66,12 @@ test('a mirror that starts next to a running receiver takes its earlier answers 
     plotted: { answered: (answers) => void plotted.push(answers), asked: () => undefined },
   });
   onTestFinished(() => watch.stop());
-  const refusal = (count: number) => ({
-    wrong_signature: { status: 401, count, lastAtMs: T0, seen: null },
-  });
+  const refusal = (count: number) =>
+    [{ reason: 'wrong_signature', status: 401, count, lastAtMs: T0, seen: null }] as const;
   const accepted = (count: number) => ({ count, lastAtMs: T0 });
-  monitor.receive(heartbeat(T0, { accepted: accepted(100_000), refused: refusal(50) }));
-  monitor.receive(heartbeat(T0, { accepted: accepted(100_003), refused: refusal(51) }));
-  monitor.receive(heartbeat(T0, { accepted: accepted(2), runId: 'the next run' }));
+  monitor.receive(heartbeat(T0, { accepted: accepted(100_000), lastSeq: 90_000, refused: refusal(50) }));
+  monitor.receive(heartbeat(T0, { accepted: accepted(100_003), lastSeq: 90_003, refused: refusal(51) }));
+  monitor.receive(heartbeat(T0, { accepted: accepted(2), lastSeq: 90_005, runId: 'the next run' }));
   expect(plotted).toMatchObject([
     { deliveries: 0, refused: 0 },
     { deliveries: 3, refused: 1 },
@@ -119,69 +115,29 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);
 });
 
-test('takes the last webhook that this host or another one has accepted, and no test delivery', async () => {
-  let nowMs = T0;
-  const { databases, monitor, sampler, watch, value } = watched(() => nowMs);
-  const age = () => value('stock_mirror_last_delivery_age_seconds');
-  const receive = (accepted: number | null, elsewhere: number | null) =>
-    monitor.receive(
-      heartbeat(nowMs, {
-        runId: String(accepted),
-        accepted: { count: accepted === null ? 0 : 1, lastAtMs: accepted },
-        stream: { ...STREAM, acceptedAtMs: elsewhere },
-      }),
-    );
-  receive(T0, null);
-  nowMs += 60_000;
-  await databases.deliver(delivery('a', item()), nowMs - 1_000);
-  await sampler.status();
-  expect(await age()).toBe(60);
-  receive(T0, T0 + 20_000);
-  expect(await age()).toBe(40);
-  receive(T0 + 30_000, T0 + 20_000);
-  expect(await age()).toBe(30);
-  await watch.state.beat(nowMs);
-  receive(null, null);
-  await sampler.status();
-  expect(await age()).toBe(30);
+test('counts refusals of one reason by their status', async () => {
+  const { monitor, value } = watched(() => T0);
+  const refusal = (status: number, count: number) =>
+    ({ reason: 'cut_off', status, count, lastAtMs: T0, seen: null }) as const;
+  monitor.receive(heartbeat(T0, { refused: [refusal(0, 2), refusal(408, 3)] }));
+  monitor.receive(heartbeat(T0, { refused: [refusal(0, 2), refusal(408, 4)] }));
+  expect(await value('stock_mirror_deliveries_total{answer="0",reason="cut_off"}')).toBe(2);
+  expect(await value('stock_mirror_deliveries_total{answer="408",reason="cut_off"}')).toBe(4);
 });
 
-test('a host without a port notices that the store has fallen silent at the others', () => {
+test('takes the last webhook of the store, and no test delivery', async () => {
   let nowMs = T0;
-  const { monitor, watch } = watched(() => nowMs);
-  const isSilent = () => watch.state.current.causes.some(({ code }) => code === 'silence');
-  const hear = (): void => monitor.receive(heartbeat(nowMs, { stream: STREAM }));
-  hear();
-  nowMs += 11 * HOUR_MS;
-  hear();
-  expect(isSilent()).toBe(false);
-  // With no earlier day to compare.
-  nowMs += HOUR_MS;
-  hear();
-  expect(isSilent()).toBe(true);
-});
-
-test('a host without a port compares a silence with what the others accepted on earlier days', () => {
-  let nowMs = T0;
-  const { monitor, watch } = watched(() => nowMs);
-  const isSilent = () => watch.state.current.causes.some(({ code }) => code === 'silence');
-  let acceptedCount = 0;
-  let acceptedAtMs = T0;
-  const hear = (isBusy: boolean): void => {
-    if (isBusy) {
-      acceptedCount += 10;
-      acceptedAtMs = nowMs;
-    }
-    monitor.receive(heartbeat(nowMs, { stream: { ...STREAM, acceptedCount, acceptedAtMs } }));
+  const { databases, watch, value } = watched(() => nowMs);
+  const age = async () => {
+    await watch.state.beat(nowMs);
+    return value('stock_mirror_last_delivery_age_seconds');
   };
-  for (let hour = 0; hour < 25; hour += 0.1) {
-    hear(true);
-    nowMs += 0.1 * HOUR_MS;
-  }
-  expect(isSilent()).toBe(false);
-  nowMs += HOUR_MS;
-  hear(false);
-  expect(isSilent()).toBe(true);
+  await databases.deliver(delivery('a', item()), nowMs);
+  nowMs += 60_000;
+  await databases.deliver(delivery('b', item()), nowMs - 1_000, 'test');
+  expect(await age()).toBe(60);
+  await databases.deliver(delivery('c', item()), nowMs - 1_000);
+  expect(await age()).toBe(1);
 });
 
 test('shows a cause in state and metric while its reason lasts', async () => {
@@ -192,9 +148,11 @@ test('shows a cause in state and metric while its reason lasts', async () => {
   refused(monitor, Date.now(), { wrong_signature: 3, missing_signature: 3 });
   const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });
-  expect(holds('bad_signatures')?.message).toMatch(/: 3 refused, /);
+  expect(holds('requests_refused')?.message).toMatch(
+    /refused 3 requests with a wrong signature, 3 requests without/,
+  );
   expect(await value('stock_mirror_cause{code="credentials"}')).toBe(1);
-  expect(await value('stock_mirror_cause{code="silence"}')).toBe(0);
+  expect(await value('stock_mirror_cause{code="webhooks_missing"}')).toBe(0);
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
   operator.blocked = null;
   expect(await value('stock_mirror_cause{code="credentials"}')).toBe(0);

@@ -97,8 +97,9 @@ test('says that no value is trusted while webhooks are unproven', async () => {
   const databases = newDatabases();
   await read(databases);
   databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
+  databases.change(`UPDATE mirror_state SET way_in = 'unproven'`);
   const watched = unwatched(databases);
-  watched.watch.received(heartbeat(Date.now()), REPORT, { accepted: 0, acceptedElsewhere: 0, refused: {} });
+  watched.watch.received(heartbeat(Date.now()), REPORT);
   await watched.watch.beat(Date.now());
   const page = words(await show(await startOps(databases, watched), '/'));
   expect(page).toContain('Do not rely on these values yet None is trusted until a webhook');

@@ -13,11 +13,9 @@ const none = (bounds: readonly number[]) => ({ buckets: [...bounds, 0].map(() =>
 
 export const REPORT: ReceiverReport = {
   runId: 'run',
-  listeningSinceMs: null,
-  provenSecret: null,
   accepted: { count: 0, lastAtMs: null },
-  refused: {},
-  refusedWebhooks: [],
+  refused: [],
+  claims: [],
   answers: none(ANSWER_BOUNDS_SECONDS),
   slowestMs: null,
   commits: none(COMMIT_BOUNDS_SECONDS),
@@ -26,7 +24,7 @@ export const REPORT: ReceiverReport = {
   stream: null,
 };
 
-/** A stream in which nothing is wrong, and no other host has a proof. */
+/** A stream in which nothing is wrong. */
 export const STREAM: StreamReport = {
   silentSinceMs: null,
   failure: null,
@@ -35,10 +33,6 @@ export const STREAM: StreamReport = {
   unpublishedRows: 0,
   unpublishedSinceMs: null,
   setAside: null,
-  isProven: false,
-  acceptedAtMs: null,
-  acceptedCount: 0,
-  refusedWebhooks: [],
 };
 
 /** @param atMs the heartbeat's, by both clocks. */
@@ -67,14 +61,9 @@ export function refused(
   atMs: number,
   counts: Partial<Record<RefusalReason, number>>,
 ): void {
-  const refusals = Object.entries(counts).map(([reason, count]) => [
-    reason,
-    {
-      status: STATUS[reason as RefusalReason] ?? 401,
-      count,
-      lastAtMs: atMs,
-      seen: null,
-    },
-  ]);
-  monitor.receive(heartbeat(atMs, { refused: Object.fromEntries(refusals) as ReceiverReport['refused'] }));
+  const refusals = Object.entries(counts).map(([name, count]) => {
+    const reason = name as RefusalReason;
+    return { reason, status: STATUS[reason] ?? 401, count, lastAtMs: atMs, seen: null };
+  });
+  monitor.receive(heartbeat(atMs, { refused: refusals }));
 }

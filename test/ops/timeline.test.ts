@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { DeliveryHistory } from '../../src/ops/state/silence.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { Timeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';
 import { delivery, detail, item, readInput } from '../mirror/mirror-file.ts';
@@ -64,21 +63,4 @@ test('keeps the minutes over a restart', async () => {
   await eventually(() => known().length > 0, { what: 'the noted minutes' });
   expect(known()).toMatchObject([{ deliveries: 1, requests: 1, slowestMs: 3, suspects: 0 }]);
   await again.stop();
-});
-
-test('tells the next process how busy the same hours were', async () => {
-  const databases = newDatabases();
-  const { timeline, pass } = timelineOf(databases, T0);
-  timeline.start();
-  for (let minute = 0; minute < 90; minute += 1) {
-    timeline.answered({ deliveries: 1, refused: 0, slowestMs: 1 });
-    pass(MINUTE_MS);
-  }
-  await timeline.stop();
-  const sinceMs = T0 + 24 * 60 * MINUTE_MS + MINUTE_MS;
-  const history = new DeliveryHistory(sinceMs);
-  const isUnusual = () => history.isSilenceUnusual(sinceMs, sinceMs + 60 * MINUTE_MS);
-  expect(isUnusual()).toBe(false);
-  history.learn(await databases.reader.ask('notedMinutes', { sinceMs: 0 }));
-  expect(isUnusual()).toBe(true);
 });

@@ -219,11 +219,7 @@ export async function proveWayIn(webhookUrl: string, secret: string): Promise<vo
 
 function isProven(databasePath: string): boolean {
   try {
-    const [receiver] = inboxRows<{ provenSecret: string | null }>(
-      databasePath,
-      `SELECT report_json ->> 'provenSecret' AS provenSecret FROM receiver`,
-    );
-    return typeof receiver?.provenSecret === 'string';
+    return inboxRows(databasePath, `SELECT 1 FROM inbox WHERE kind = 'delivery' LIMIT 1`).length > 0;
   } catch {
     return false;
   }

@@ -79,10 +79,20 @@ async function leftBy(given: Given): Promise<number[]> {
       },
       {
         ...REAL_RECEIVER,
-        host: { wallMs: Date.now, sinceBootMs: () => machines.time.nowMs - T0 + 60_000, bootId: 'boot' },
+        host: {
+          wallMs: Date.now,
+          sinceBootMs: () => machines.time.nowMs - T0 + 60_000,
+          monotonicMs: () => machines.time.nowMs - T0,
+          bootId: 'boot',
+        },
         listen: (app) => {
           ports.push(app.fetch as Fetch);
-          return Promise.resolve({ host: '', port: 0, stop: () => Promise.resolve() });
+          return Promise.resolve({
+            host: '',
+            port: 0,
+            isQueueFull: () => false,
+            stop: () => Promise.resolve(),
+          });
         },
         later: setImmediate,
         connectStream: () =>

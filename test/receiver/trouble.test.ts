@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { inboxPath, readReceiver } from '../../src/inbox/inbox-file.ts';
 import type { ReceiverReport } from '../../src/inbox/report.ts';
+import type { HostTime } from '../../src/platform/host-time.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import { delivery, item, rows } from '../mirror/mirror-file.ts';
 import { lockInbox, SECRET, startReceiver, type StartedReceiver } from './harness.ts';
@@ -117,7 +118,7 @@ test('a passed socket that was kept open for a moment misses nothing', async () 
   expect(whys(second)).toEqual(['first_start']);
   await second.stop();
   const third = await startReceiver({ path: first.path, passed: { ...passed, wasQueueFull: true } });
-  expect(whys(third)).toEqual(['first_start', 'kept_socket']);
+  expect(whys(third)).toEqual(['first_start', 'unserved']);
 });
 
 test('while it cannot commit, it writes no heartbeat, so that the next start knows', async () => {
@@ -130,9 +131,17 @@ test('while it cannot commit, it writes no heartbeat, so that the next start kno
   expect(whys(second)).toEqual(['first_start', 'killed']);
 });
 
-test('a process that stood still writes it down before the next delivery', async () => {
+/** Its monotonic clock stands still: the machine was suspended whenever another clock moves. */
+const hostAt = (at: { readonly wallMs: number; readonly sinceBootMs: number }): HostTime => ({
+  wallMs: () => at.wallMs,
+  sinceBootMs: () => at.sinceBootMs,
+  monotonicMs: () => 0,
+  bootId: 'boot',
+});
+
+test('a machine that stood still writes it down before the next delivery', async () => {
   const at = { wallMs: Date.now(), sinceBootMs: 1_000_000 };
-  const host = { wallMs: () => at.wallMs, sinceBootMs: () => at.sinceBootMs, bootId: 'boot' };
+  const host = hostAt(at);
   const receiver = await startReceiver({ host });
   expect((await receiver.post(delivery('proof', item()))).status).toBe(204);
   at.wallMs += 9_000;
@@ -145,7 +154,7 @@ test('a process that stood still writes it down before the next delivery', async
   expect(receiver.missed().at(-1)).toMatchObject({ why: 'stood_still' });
 });
 
-test('a body that was cut off is counted, and orders reads', async () => {
+test('a body that was cut off is counted', async () => {
   const receiver = await startReceiver();
   const socket = connect({ port: receiver.port, host: '127.0.0.1' });
   const signature = signBody(SECRET, Buffer.from('half'));
@@ -155,8 +164,9 @@ test('a body that was cut off is counted, and orders reads', async () => {
   await once(socket, 'connect');
   await new Promise((resolve) => setTimeout(resolve, 50));
   socket.destroy();
-  await eventually(() => whys(receiver).includes('cut_off'), { what: 'the row is written' });
-  await eventually(() => receiver.report().refused.cut_off?.count === 1, { what: 'it is counted' });
+  await eventually(() => receiver.report().refused.some(({ reason }) => reason === 'cut_off'), {
+    what: 'it is counted',
+  });
 });
 
 test('reports in healthz whether a delivery could be committed now', async () => {
@@ -190,7 +200,7 @@ test('ends when its files are gone, because later commits would be lost', async 
 
 test('keeps its clock across restarts', async () => {
   const at = { wallMs: Date.now(), sinceBootMs: 1_000_000 };
-  const host = { wallMs: () => at.wallMs, sinceBootMs: () => at.sinceBootMs, bootId: 'boot' };
+  const host = hostAt(at);
   const first = await startReceiver({ host });
   const { path } = first;
   const reachedMs = first.receiver.now();

@@ -24,7 +24,7 @@ export const log = createLog('silent');
 
 export interface DirectDatabases extends Pick<Databases, 'reader' | 'writer'> {
   readonly inbox: { readonly lastSeq: number };
-  deliver(body: Uint8Array, arrivedAtMs: number): Promise<AppliedInput>;
+  deliver(body: Uint8Array, arrivedAtMs: number, kind?: 'delivery' | 'test'): Promise<AppliedInput>;
   requestReads(
     atMs: number,
     reason: Reason,
@@ -82,7 +82,7 @@ export function newDatabases(): DirectDatabases {
     },
     requestReads: (atMs, reason, { productIds = [], variantIds = [] }) =>
       apply({ kind: 'input', input: { kind: 'request_reads', atMs, reason, productIds, variantIds } }),
-    deliver: (body, arrivedAtMs) => apply({ kind: 'delivery', body, arrivedAtMs }),
+    deliver: (body, arrivedAtMs, kind = 'delivery') => apply({ kind, body, arrivedAtMs }),
     rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
     change: (sql, ...args) => {
       db.prepare(sql).run(...args);
@@ -144,6 +144,8 @@ export function virtualTime() {
 
 export interface FakeService extends CatalogueClient {
   ids: string[];
+  /** Quantities of products that differ from the usual one. */
+  readonly quantities: Map<string, number>;
   readonly asked: string[];
   /** Every detail is answered 404. */
   isBlind: boolean;
@@ -156,6 +158,7 @@ export function fakeService(now: () => number, ids: readonly string[]): FakeServ
   const times = (sentAtMs: number) => ({ sentAtMs, receivedAtMs: now(), serverDateMs: null, requestId: 'r' });
   const service: FakeService = {
     ids: [...ids],
+    quantities: new Map(),
     asked: [],
     isBlind: false,
     onList: () => undefined,
@@ -182,7 +185,7 @@ export function fakeService(now: () => number, ids: readonly string[]): FakeServ
       await service.onDetail(productId, options?.signal);
       if (service.isBlind || !service.ids.includes(productId))
         return { outcome: 'not_found', ...times(sentAtMs) };
-      const rawProduct = detailOf(productId);
+      const rawProduct = detailOf(productId, service.quantities.get(productId) ?? 7);
       return {
         outcome: 'found',
         product: productDetailSchema.parse(rawProduct),
@@ -194,7 +197,7 @@ export function fakeService(now: () => number, ids: readonly string[]): FakeServ
   return service;
 }
 
-function detailOf(productId: string) {
+function detailOf(productId: string, qty: number) {
   return {
     id: productId,
     name: `product ${productId}`,
@@ -203,10 +206,10 @@ function detailOf(productId: string) {
       {
         product_variant_id: `${productId}01`,
         name: '',
-        available_qty: 7,
-        on_hand: 7,
+        available_qty: qty,
+        on_hand: qty,
         reserved_qty: 0,
-        warehouses: [{ wh_id: '5', on_hand: 7, available_qty: 7, reserved_qty: 0 }],
+        warehouses: [{ wh_id: '5', on_hand: qty, available_qty: qty, reserved_qty: 0 }],
       },
     ],
   };

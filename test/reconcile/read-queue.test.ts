@@ -34,6 +34,7 @@ function setUp(options: { maxConcurrency?: number; ids?: string[]; scheduled?: n
     random: () => 0.5,
     log,
     verification: { free: () => options.scheduled ?? 0, begun: () => undefined },
+    probe: { take: () => [], claimsOf: () => [], answered: () => undefined },
   });
   const failures = () =>
     databases.rows<Failure>(

@@ -65,7 +65,14 @@ export class Journal {
     this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? AT.epoch : 0));
     const state = mirror
       .prepare<[], Opening['state']>(
-        'SELECT change_seq AS changeSeq, inbox_seq AS inboxSeq, trusted_after_ms AS trustedAfterMs FROM mirror_state',
+        `SELECT
+           change_seq AS changeSeq,
+           inbox_seq AS inboxSeq,
+           trusted_after_ms AS trustedAfterMs,
+           way_in AS wayIn,
+           way_in_since_ms AS wayInSinceMs,
+           last_webhook_at_ms AS lastWebhookAtMs
+         FROM mirror_state`,
       )
       .get();
     const kind = epoch === null ? 'continued' : 'epoch';
@@ -155,7 +162,10 @@ function open(into: Db, tables: SqliteTables, { state, clocks }: Opening): void 
 
 function inputOf(row: JournalRow & { readonly inboxSeq: number | null }): Input {
   const { kind, atMs, payload, inboxSeq } = row;
-  if (kind === 'delivery') return { kind, inboxSeq: inboxSeq ?? 0, atMs, ...parseDelivery(payload) };
+  if (kind === 'delivery' || kind === 'test') {
+    const isTest = kind === 'test';
+    return { kind: 'delivery', inboxSeq: inboxSeq ?? 0, atMs, isTest, ...parseDelivery(payload) };
+  }
   if (kind === 'missed' && inboxSeq !== null) return { kind, atMs, ...readMissed(payload, atMs) };
   return JSON.parse(payload.toString()) as Input;
 }

@@ -101,6 +101,9 @@ export class Machine {
   /** The public port's socket, if the service manager opens it. */
   socket: KernelSocket | null = null;
   isSuspended = false;
+  /** So far, and until the end of the present suspension. */
+  #suspendedMs = 0;
+  #suspendedUntilMs = 0;
   /** Called at the planned kill. */
   #onKilled: () => void = () => undefined;
   /** Effects left until the planned kill; null if none is planned. */
@@ -231,8 +234,12 @@ export class Machine {
 
   /** The whole machine stands still, also its kernel. */
   suspend(ms: number): void {
+    const { time } = this.#options;
     this.isSuspended = true;
-    this.#options.time.after(ms, WORLD, () => (this.isSuspended = false));
+    const untilMs = time.nowMs + ms;
+    this.#suspendedMs += Math.max(0, untilMs - Math.max(this.#suspendedUntilMs, time.nowMs));
+    this.#suspendedUntilMs = Math.max(this.#suspendedUntilMs, untilMs);
+    time.after(ms, WORLD, () => (this.isSuspended = false));
     this.standStill(ms);
   }
 
@@ -350,6 +357,7 @@ export class Machine {
       return Promise.resolve({
         host,
         port,
+        isQueueFull: () => false,
         stop: () => {
           process.listeners.delete(port);
           return Promise.resolve();
@@ -363,6 +371,7 @@ export class Machine {
     return {
       wallMs: Date.now,
       sinceBootMs: () => Math.floor(time.nowMs - globals.bootedAtMs),
+      monotonicMs: () => Math.floor(time.nowMs - globals.bootedAtMs - this.#suspendedMs),
       bootId: `boot at ${globals.bootedAtMs}`,
     };
   }

@@ -97,7 +97,12 @@ export class Host {
     const receiver = new Receiver(
       {
         inbox,
-        host: { wallMs: Date.now, sinceBootMs: () => Date.now() - T0 + 60_000, bootId: 'boot' },
+        host: {
+          wallMs: Date.now,
+          sinceBootMs: () => Date.now() - T0 + 60_000,
+          monotonicMs: () => Date.now() - T0,
+          bootId: 'boot',
+        },
         log: pino({ level: 'silent' }),
         later: setImmediate,
         onCommit: () => undefined,
@@ -124,7 +129,12 @@ export class Host {
             secrets: [this.secret],
             listen: (app) => {
               this.#fetch = app.fetch as Fetch;
-              return Promise.resolve({ host: '', port: 0, stop: () => Promise.resolve() });
+              return Promise.resolve({
+                host: '',
+                port: 0,
+                isQueueFull: () => false,
+                stop: () => Promise.resolve(),
+              });
             },
           },
     );

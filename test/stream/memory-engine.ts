@@ -126,7 +126,7 @@ export class MemoryServers {
 
   #store(subject: string, body: Uint8Array, { id, hostId }: PublishOptions): number {
     if (body.byteLength > this.maxBytes) throw new RefusedError('too large');
-    if (subject !== 'deliveries' && subject !== 'missed') {
+    if (subject !== 'deliveries' && subject !== 'tests' && subject !== 'missed') {
       this.last.set(subject, { subject, body, atMs: this.#options.now() });
       const [kind, host = ''] = subject.split('.');
       if (kind === 'heartbeat' || kind === 'start') {

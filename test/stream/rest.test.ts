@@ -23,7 +23,6 @@ test('a stop waits for the rest of the rows no longer because commits keep the t
     coverage: { unsure: null, sure: () => undefined },
     look: () => undefined,
     isStoring: () => true,
-    wayIn: () => ({ isProven: false, accepted: 0, refused: [] }),
     now: Date.now,
     log: pino({ level: 'silent' }),
   });

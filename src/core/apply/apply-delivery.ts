@@ -3,14 +3,24 @@ import type { DeliveryInput, StockChange, Unreadable } from '../input.ts';
 import { asksForRead, judgeChange, type ChangeVerdict } from '../merge/judge-change.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
 import { isTotalOnly } from '../merge/unlisted-levels.ts';
+import { afterWebhook } from '../merge/way-in.ts';
 import type { StockLevel } from '../model.ts';
+import { raiseBarrier } from './barrier.ts';
 import { writeGap, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export function applyDelivery(work: UnitOfWork, input: DeliveryInput): void {
   work.state = { ...work.state, lastDeliveryAtMs: input.atMs };
+  if (!input.isTest) noteWebhook(work);
   for (const change of input.changes) applyChange(work, input, change);
   for (const unreadable of input.unreadable) applyUnreadable(work, input, unreadable);
+}
+
+/** A webhook of the store ends every doubt about the way in; what was missed until then is read. */
+function noteWebhook(work: UnitOfWork): void {
+  const { state, input } = work;
+  work.state = { ...state, ...afterWebhook(state, input.atMs) };
+  if (state.wayIn !== 'proven') raiseBarrier(work);
 }
 
 function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange): void {

@@ -3,12 +3,13 @@ import type { Input, ListedInput, MissedInput, ReadRequestInput } from '../input
 import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
+import { raiseBarrier } from './barrier.ts';
 import { UnitOfWork } from './unit-of-work.ts';
-import { REPLICA_LAG_MS } from '../limits.ts';
 import { applyListCompleted, refuteAbsence } from './removal.ts';
 import { applyLookupMissed } from './remove-rows.ts';
 import type { Tables } from './tables.ts';
 import { unreadProduct } from '../merge/unknown.ts';
+import { afterGrace, afterSecrets } from '../merge/way-in.ts';
 
 export function applyInput(tables: Tables, input: Input, report: (fact: Fact) => void): void {
   const work = new UnitOfWork(tables, input, report);
@@ -30,6 +31,12 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
       break;
     case 'bundles_due':
       applyBundlesDue(work);
+      break;
+    case 'untold_due':
+      work.state = { ...work.state, ...afterGrace(work.state, input.atMs) };
+      break;
+    case 'secrets':
+      work.state = { ...work.state, ...afterSecrets(work.state, input.fingerprints, input.atMs) };
       break;
     case 'missed':
       applyMissed(work, input);
@@ -70,40 +77,18 @@ function applyBundlesDue(work: UnitOfWork): void {
   for (const productId of work.tables.bundleProducts()) work.requestRead(productId, 'bundle');
 }
 
-function applyMissed(work: UnitOfWork, { why, variantIds, atMs }: MissedInput): void {
+function applyMissed(work: UnitOfWork, { why, variantIds }: MissedInput): void {
   switch (why) {
-    case 'cut_off':
-    case 'turned_away':
-      // Unauthenticated clients can cause these, so they must not make every row suspect.
-      work.report({ kind: 'loss_suspected' });
-      return;
     case 'not_stored':
-      if (variantIds === null || variantIds.length === 0) raiseBarrier(work, atMs);
+      if (variantIds === null || variantIds.length === 0) raiseBarrier(work);
       else for (const variantId of variantIds) work.requestVariantRead(variantId, 'not_stored');
-      return;
-    case 'refused':
-      // Strangers can cause it too, but do not know the store's variants. It names only some of those that were refused.
-      if (variantIds === null || variantIds.some((id) => isShown(work, id))) raiseBarrier(work, atMs);
       return;
     case 'first_start':
     case 'port_closed':
     case 'killed':
     case 'stood_still':
-    case 'kept_socket':
-    case 'unproven':
+    case 'unserved':
     case 'stream_gap':
-      raiseBarrier(work, atMs);
+      raiseBarrier(work);
   }
-}
-
-/** A read has shown the variant. */
-function isShown(work: UnitOfWork, variantId: string): boolean {
-  const variant = work.tables.variant(variantId);
-  return variant !== undefined && variant.productId !== null && variant.goneAtMs === null;
-}
-
-/** Makes every product suspect until a read that was sent a replica's lag later. */
-function raiseBarrier(work: UnitOfWork, atMs: number): void {
-  const trustedAfterMs = Math.max(work.state.trustedAfterMs, atMs + REPLICA_LAG_MS);
-  work.state = { ...work.state, trustedAfterMs };
 }

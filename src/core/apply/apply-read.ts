@@ -134,6 +134,7 @@ function applyPresent(
     renamed,
     inDowntime: product.readAtMs < work.state.trustedAfterMs,
     inConflict,
+    claims: input.claims,
     read,
   };
   const verdicts = snapshot.variants.map((seen) => ({ seen, verdict: applyVariant(work, answer, seen) }));

@@ -1,9 +1,10 @@
 /** Writes what is decided about one variant of an answer (merge/judge-variant.ts). */
 import type { DriftReason } from '../drift-reasons.ts';
-import type { VariantSnapshot } from '../input.ts';
+import type { Claim, VariantSnapshot } from '../input.ts';
 import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/judge-variant.ts';
 import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
-import type { Product } from '../model.ts';
+import { isUntold } from '../merge/way-in.ts';
+import type { Product, Variant } from '../model.ts';
 import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -16,6 +17,7 @@ export interface Answer {
   readonly inDowntime: boolean;
   /** A contradiction was known before the read. */
   readonly inConflict: boolean;
+  readonly claims: readonly Claim[];
   readonly read: ReadContext;
 }
 
@@ -129,7 +131,7 @@ function suspectLevels(work: UnitOfWork, variantId: string): void {
 
 interface ReadQty {
   /** The row before the read. */
-  readonly before: { readonly goneAtMs: number | null } | undefined;
+  readonly before: Pick<Variant, 'goneAtMs' | 'verifiedAtMs'> | undefined;
   /** null for the variant's total. */
   readonly warehouseId: string | null;
   /** null if the row is new or restored. */
@@ -151,6 +153,12 @@ function appendRead(
   if (oldQty !== null) {
     const drift = driftReason(work, answer, seen, warehouseId);
     work.report({ kind: 'drift', reason: drift, productId, variantId, warehouseId, oldQty, newQty });
+    noteUntold(work, answer, seen, {
+      warehouseId,
+      oldQty,
+      newQty,
+      shownBeforeMs: before?.verifiedAtMs ?? null,
+    });
     reason = drift;
   }
   return work.appendChange({
@@ -166,6 +174,31 @@ function appendRead(
     updateTimeMs: null,
     requestId: answer.requestId,
   });
+}
+
+interface Difference {
+  readonly warehouseId: string | null;
+  readonly oldQty: number;
+  readonly newQty: number;
+  readonly shownBeforeMs: number | null;
+}
+
+/** Every change of own stock comes with a webhook. The earliest that did not counts. */
+function noteUntold(
+  work: UnitOfWork,
+  { claims }: Answer,
+  seen: VariantSnapshot,
+  difference: Difference,
+): void {
+  const { state, input } = work;
+  const isOwn = seen.kind === 'own' || seen.kind === 'assembled';
+  // Where warehouses are listed, the total only follows them.
+  const isOfStock = difference.warehouseId !== null || seen.levels === null;
+  if (state.untold !== null || !isOwn || !isOfStock) return;
+  const { variantId } = seen;
+  if (!isUntold(state, { variantId, ...difference }, claims)) return;
+  const { warehouseId, oldQty, newQty } = difference;
+  work.state = { ...state, untold: { variantId, warehouseId, oldQty, newQty, shownAtMs: input.atMs } };
 }
 
 /** @param warehouseId null for the variant's total. */

@@ -26,8 +26,10 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
     'listed_from_ms',
     'removal_window_start_ms',
     'removals_allowed_until_ms',
+    'way_in_since_ms',
+    'last_webhook_at_ms',
   ],
-  service_state: ['accepted_at_ms', 'checked_since_ms'],
+  service_state: ['checked_since_ms'],
 };
 
 /**

@@ -4,7 +4,14 @@
  * function in an index, check or view.
  */
 import { EARLIEST_MS, HELD_MS } from '../../core/limits.ts';
-import { SOURCES, VARIANT_KINDS, type Source, type VariantKind } from '../../core/model.ts';
+import {
+  SOURCES,
+  VARIANT_KINDS,
+  WAYS_IN,
+  type Source,
+  type VariantKind,
+  type WayIn,
+} from '../../core/model.ts';
 import type { Reason, UNASKED } from '../../core/reasons.ts';
 import { RUN_KINDS, RUN_STATES, type RunKind, type RunState } from '../../core/runs.ts';
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
@@ -296,8 +303,14 @@ export const mirrorState = sqliteTable(
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removedInWindow: integer('removed_in_window').notNull(),
     removalsAllowedUntilMs: integer('removals_allowed_until_ms').notNull(),
+    wayIn: text('way_in').$type<WayIn['wayIn']>().notNull(),
+    wayInSinceMs: integer('way_in_since_ms').notNull(),
+    lastWebhookAtMs: integer('last_webhook_at_ms'),
+    meanGapMs: integer('mean_gap_ms').notNull(),
+    untoldJson: text('untold_json'),
+    secretsJson: text('secrets_json').notNull(),
   },
-  () => [check('mirror_state_single', sql`id = 1`)],
+  () => [check('mirror_state_single', sql`id = 1`), check('mirror_state_way_in', isOneOf('way_in', WAYS_IN))],
 );
 
 /** Numbers of live rows, maintained instead of counted. */
@@ -326,8 +339,7 @@ export const productStockLevels = sqliteTable('product_stock_levels', {
  * - `clock_ms`: the heartbeat, and the start rule, because a kill may leave rows before the first heartbeat
  * - `checked_since_ms`: the heartbeat
  * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger
- *   `mirror_state_barrier`, which ends `live` with each new barrier
- * - `accepted_at_ms`: the heartbeat, from the receiver's report
+ *   `mirror_state_barrier`, which ends `live` with each new barrier, and `mirror_state_way_in`, when webhooks are missing
  * - `inbox_row_at_ms`: each transaction that applied rows of the inbox, and the start rule
  * - `inbox_prunable_seq`, `pruned_change_seq`: the command `prune`; a new epoch sets the first to 0
  * - `last_full_sync_at_ms`: the end of a run that read everything; null when an epoch begins
@@ -352,8 +364,6 @@ export const serviceState = sqliteTable(
     state: text('state').$type<MirrorState>().notNull().default('stale'),
     /** The first cause of that state; null if it is `live`. */
     stateCause: text('state_cause').default('starting'),
-    /** When a webhook of the store was last accepted, without those of `stock-mirror send`. */
-    acceptedAtMs: integer('accepted_at_ms'),
     isBackup: integer('is_backup').notNull().default(0),
     /** A row whose evidence is older is not trusted: the heartbeat's own clock minus the bound and a tenth. */
     checkedSinceMs: integer('checked_since_ms').notNull().default(EARLIEST_MS),

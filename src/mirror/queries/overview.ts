@@ -1,7 +1,7 @@
 import { asc, count, desc, eq, gte, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
-import { dueReads, minutes, serviceState } from '../file/schema.ts';
+import { dueReads, minutes, mirrorState } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
 
 const GLANCE = query(() =>
@@ -9,7 +9,7 @@ const GLANCE = query(() =>
     state: mirrorStatus.state,
     state_cause: mirrorStatus.state_cause,
     last_delivery_at: mirrorStatus.last_delivery_at,
-    last_accepted_at: scalar(select({ atMs: serviceState.acceptedAtMs }).from(serviceState)),
+    last_accepted_at: scalar(select({ atMs: mirrorState.lastWebhookAtMs }).from(mirrorState)),
     last_full_sync_at: mirrorStatus.last_full_sync_at,
     oldest_verified_at: mirrorStatus.oldest_verified_at,
     open_gaps: mirrorStatus.open_gaps,

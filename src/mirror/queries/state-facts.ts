@@ -1,19 +1,9 @@
 /** What the mirror’s file says about its state (src/ops/state/state.ts decides it). */
+import type { UntoldChange } from '../../core/model.ts';
 import { and, eq, gte, isNotNull, isNull, lt, notInArray, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import {
-  countOf,
-  existsIn,
-  flag,
-  LISTED_ID,
-  listOf,
-  query,
-  queryColumn,
-  select,
-  withBooleans,
-  type Params,
-} from '../../sqlite/query.ts';
-import { dueReads, liveCounts, mirrorState, products, serviceState, variants } from '../file/schema.ts';
+import { countOf, existsIn, flag, query, select, withBooleans, type Params } from '../../sqlite/query.ts';
+import { dueReads, liveCounts, mirrorState, products, serviceState } from '../file/schema.ts';
 
 const WAITING_MS = 15 * 60_000;
 
@@ -24,6 +14,10 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
   select({
     epoch: serviceState.epoch,
     trustedAfterMs: mirrorState.trustedAfterMs,
+    wayIn: mirrorState.wayIn,
+    wayInSinceMs: mirrorState.wayInSinceMs,
+    lastWebhookAtMs: mirrorState.lastWebhookAtMs,
+    untoldJson: mirrorState.untoldJson,
     products: liveCounts.products,
     hasFullSync: flag(isNotNull(serviceState.lastFullSyncAtMs)),
     /** A live product was not read since the last downtime or epoch, and its reads are not given up. */
@@ -70,19 +64,9 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
 
 /** @param nowMs the mirror's clock; null outside its process, where the last heartbeat counts. */
 export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number | null }) {
-  return withBooleans(FACTS.one(db, { nowMs }), 'hasFullSync', 'hasUnread', 'isReadOverdue');
+  const { untoldJson, ...facts } = FACTS.one(db, { nowMs });
+  const untold = JSON.parse(untoldJson ?? 'null') as UntoldChange | null;
+  return { ...withBooleans(facts, 'hasFullSync', 'hasUnread', 'isReadOverdue'), untold };
 }
 
 export type StateFacts = Readonly<ReturnType<typeof stateFacts>>;
-
-const KNOWN = queryColumn((params: Params<{ idsJson: string }>) =>
-  select({ variantId: variants.variantId })
-    .from(listOf(params.idsJson))
-    .innerJoin(variants, eq(variants.variantId, LISTED_ID))
-    .where(and(isNotNull(variants.productId), isNull(variants.goneAtMs))),
-);
-
-/** Which of these variants a read has shown. */
-export function knownVariants(db: Db, { variantIds }: { readonly variantIds: readonly string[] }): string[] {
-  return KNOWN.all(db, { idsJson: JSON.stringify(variantIds) });
-}

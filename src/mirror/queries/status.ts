@@ -9,7 +9,6 @@ import {
   dueReads,
   liveCounts as counts,
   mirrorState,
-  serviceState,
   variants,
 } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
@@ -47,7 +46,7 @@ const STATUS = query(() =>
     state_cause: mirrorStatus.state_cause,
     last_delivery_at: mirrorStatus.last_delivery_at,
     /** When a webhook of the store was last accepted. */
-    last_accepted_at: serviceState.acceptedAtMs,
+    last_accepted_at: mirrorState.lastWebhookAtMs,
     last_full_sync_at: mirrorStatus.last_full_sync_at,
     oldest_verified_at: mirrorStatus.oldest_verified_at,
     pending_reads: mirrorStatus.pending_reads,
@@ -70,7 +69,7 @@ const STATUS = query(() =>
     dead_letters: DEAD_LETTERS,
   })
     .from(mirrorStatus)
-    .crossJoin(serviceState)
+    .crossJoin(mirrorState)
     .crossJoin(counts),
 );
 

@@ -11,9 +11,10 @@ export { absentProducts, unreadSince } from '../queries/listed-products.ts';
 export { areBundlesDue, nextReads, verificationOutlook } from '../queries/queue.ts';
 export { catalogueOutlook, latestRuns, runAfterBarrier, runById, runningRuns } from '../queries/runs.ts';
 export { searchFacts } from '../queries/searches.ts';
-export { knownVariants, stateFacts } from '../queries/state-facts.ts';
+export { stateFacts } from '../queries/state-facts.ts';
 export { failureOf, lag, liveCounts, stateSample, status } from '../queries/status.ts';
 export { trust } from '../queries/trust.ts';
+export { latestChanged, productsOfVariants, wayIn } from '../queries/way-in.ts';
 export { sellableRows, stockRows, variantRows } from '../queries/stock.ts';
 
 type Queries = typeof ready & typeof parsing;

@@ -132,8 +132,8 @@ export class Applier {
   }
 
   #take(row: InboxRow, reports: AppliedInput[]): void {
-    if (row.kind === 'delivery') this.#deliver(row, parseDelivery(row.body), reports);
-    else this.#miss(row, reports);
+    if (row.kind === 'missed') this.#miss(row, reports);
+    else this.#deliver(row, parseDelivery(row.body), reports);
   }
 
   #miss({ seq: inboxSeq, arrivedAtMs, body }: InboxRow, reports: AppliedInput[]): void {
@@ -198,10 +198,21 @@ export class Applier {
     return { seq: this.position.inputSeq, facts: [{ kind: 'defect', problem }] };
   }
 
-  #deliver({ seq: inboxSeq, arrivedAtMs }: InboxRow, parsed: ParsedDelivery, reports: AppliedInput[]): void {
+  #deliver(
+    { seq: inboxSeq, kind, arrivedAtMs }: InboxRow,
+    parsed: ParsedDelivery,
+    reports: AppliedInput[],
+  ): void {
     const outcomes: string[] = [];
     const facts: Fact[] = [];
-    applyInput(this.#tables, { kind: 'delivery', inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
+    const delivery = {
+      kind: 'delivery',
+      inboxSeq,
+      atMs: arrivedAtMs,
+      isTest: kind === 'test',
+      ...parsed,
+    } as const;
+    applyInput(this.#tables, delivery, (fact) => {
       if (fact.kind === 'change') outcomes.push(fact.branch);
       if (isNotable(fact)) facts.push(fact);
     });

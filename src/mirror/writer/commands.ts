@@ -6,8 +6,8 @@ import { prepareFailure, RETRY_FAILURES } from './failures.ts';
 import { preparePrune } from './prune.ts';
 import { prepareProgress } from './run-progress.ts';
 
-/** Plots show one day; unusual silence is judged by eight. */
-const MINUTES_KEPT = 8 * 24 * 60;
+/** Plots show one day. */
+const MINUTES_KEPT = 24 * 60;
 
 export interface WrittenState {
   readonly state: MirrorState;
@@ -23,8 +23,6 @@ interface Heartbeat extends WrittenState {
   readonly trustedAfterMs: number;
   /** Rows with older evidence are not trusted. */
   readonly checkedSinceMs: number;
-  /** When a webhook of the store was last accepted; null if unknown, which leaves the stored instant unchanged. */
-  readonly acceptedAtMs: number | null;
 }
 
 /** Each command runs inside the apply thread's transaction. */
@@ -44,7 +42,6 @@ export function prepareCommands(db: Db, inbox: Db) {
         alive_at_ms = @atMs,
         clock_ms = @clockMs,
         checked_since_ms = @checkedSinceMs,
-        accepted_at_ms = coalesce(@acceptedAtMs, accepted_at_ms),
         state = CASE WHEN ${OVERTAKEN} THEN 'catching_up' ELSE @state END,
         state_cause = CASE WHEN ${OVERTAKEN} THEN 'downtime' ELSE @stateCause END
       RETURNING ${columns}`,

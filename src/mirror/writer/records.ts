@@ -72,6 +72,8 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
       case 'list_completed':
       case 'request_reads':
       case 'bundles_due':
+      case 'untold_due':
+      case 'secrets':
       case 'missed':
       case 'lookup_missed':
       case 'allow_removals':

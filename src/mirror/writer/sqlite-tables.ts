@@ -12,11 +12,25 @@ import { UNASKED } from '../../core/reasons.ts';
 import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
-import { columnsOf } from '../file/statements.ts';
+import { columnsOf, type RowIn } from '../file/statements.ts';
 import { isLive, LiveRows } from './live-rows.ts';
 import { RowWriter } from './row-writer.ts';
 import { COUNTED, NOT_OF_RULES, prepareTables, type VariantRow } from './table-statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
+
+type StateRow = Omit<RowIn<'mirror_state'>, 'id'>;
+
+const stateOf = ({ untoldJson, secretsJson, ...row }: StateRow): MirrorStateRow => ({
+  ...row,
+  untold: JSON.parse(untoldJson ?? 'null') as MirrorStateRow['untold'],
+  secrets: JSON.parse(secretsJson) as MirrorStateRow['secrets'],
+});
+
+const stateRowOf = ({ untold, secrets, ...state }: MirrorStateRow): StateRow => ({
+  ...state,
+  untoldJson: untold === null ? null : JSON.stringify(untold),
+  secretsJson: JSON.stringify(secrets),
+});
 
 const variantOf = (row: VariantRow): Variant => ({
   ...row,
@@ -57,7 +71,7 @@ export class SqliteTables implements Tables {
       ['productId'],
     );
     this.#changes = new RowWriter<Change>(db, 'changes', columnsOf(db, 'changes'), ['seq']);
-    this.#state = onlyRow(this.#sql.state);
+    this.#state = stateOf(onlyRow(this.#sql.state));
     this.#liveRows = new LiveRows(this.#sql);
   }
 
@@ -66,7 +80,7 @@ export class SqliteTables implements Tables {
     this.#writeAll();
     this.#liveRows.write();
     this.#cache.trim();
-    if (!this.#stateIsWritten) this.#sql.putState.run({ ...this.#state, id: 1 });
+    if (!this.#stateIsWritten) this.#sql.putState.run({ ...stateRowOf(this.#state), id: 1 });
     this.#stateIsWritten = true;
     for (const [productId, atMs] of this.#evidence) this.#sql.noteEvidence.run({ productId, atMs });
     this.#evidence.clear();
@@ -78,7 +92,7 @@ export class SqliteTables implements Tables {
     this.#evidence.clear();
     this.#cache.clear();
     this.#product = null;
-    this.#state = onlyRow(this.#sql.state);
+    this.#state = stateOf(onlyRow(this.#sql.state));
     this.#stateIsWritten = true;
     this.#bundleCount = null;
     this.#liveRows.reload();

@@ -60,7 +60,7 @@ export function prepareTables(db: Db) {
       )
       .pluck();
   return {
-    state: rows('mirror_state', ''),
+    state: rows('mirror_state', '', ['id']),
     putState: db.prepare(upsert(db, 'mirror_state', ['id'])),
     stockLevel: rows('stock_levels', 'WHERE variant_id = ? AND warehouse_id = ?'),
     stockLevelsOf: rows('stock_levels', 'WHERE variant_id = ? ORDER BY warehouse_id'),

@@ -163,21 +163,12 @@ export const CAUSES = {
     alertAfter: '0s',
     holdsReads: true,
   },
-  webhooks_refused: {
+  webhooks_missing: {
     severity: 'critical',
     owner: 'operator',
     message:
-      'Requests that name variants of this store are refused: {refused}. The store’s webhooks are lost, and values miss changes.',
-    remedy:
-      'If they are signed with another secret, set SERVICE_WEBHOOK_SECRET to the one in the store’s app settings and restart stock-mirror, or its receiver if that is a process of its own. If their signature is missing or malformed, the proxy must pass X-Service-Signature and the body unchanged. If their address is wrong, correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Once a webhook is accepted after them, at most 5 minutes later, every product is read again.',
-    alertAfter: '0s',
-  },
-  silence: {
-    severity: 'critical',
-    owner: 'network',
-    message: 'No webhook has arrived for far longer than usual. Only scheduled reads find changes.',
-    remedy:
-      'Check the webhook URL and the event in the store’s app settings, then DNS and the proxy; `stock-mirror send --url …` sends a test webhook along the same path. Then run `stock-mirror resync`.',
+      'Webhooks are missing. After the last one that arrived, {change} in the store, and no webhook told it{refused}. Other values may be wrong, so none is trusted.',
+    remedy: '{correct} The next webhook that arrives ends this cause, and every product is read again.',
     alertAfter: '0s',
   },
   refused_products: {
@@ -206,15 +197,6 @@ export const CAUSES = {
       'If another cause holds reads back, remove it first. Otherwise raise SERVICE_MAX_RPS as far as the store allows, and restart the mirror. If many webhooks are lost, find out why.',
     alertAfter: '5m',
     isUrgent: true,
-  },
-  bad_signatures: {
-    severity: 'warning',
-    owner: 'operator',
-    message:
-      'Webhooks of the last hour: {wrong} refused, because they were signed with another secret; {right} accepted. If none is accepted, or the secret was replaced in the store, values miss changes. Otherwise another program sends forged webhooks, which change nothing.',
-    remedy:
-      'Set SERVICE_WEBHOOK_SECRET to the secret in the store’s app settings and, if it was replaced there, SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one. Restart stock-mirror, or its receiver if that is a process of its own, then run `stock-mirror resync`.',
-    alertAfter: '0s',
   },
   store_unreachable: {
     severity: 'warning',
@@ -283,32 +265,13 @@ export const CAUSES = {
     alertAfter: '5m',
     isUrgent: true,
   },
-  turned_away: {
+  requests_refused: {
     severity: 'warning',
     owner: 'network',
     message:
-      'A request that may have been a webhook was not read to its end: {why}. If it was the store’s, values may miss its changes without being suspect: the products with the oldest evidence are read at once, at most every 15 minutes, and all of them within VERIFY_WITHIN_HOURS.',
-    remedy:
-      'If there were too many at once, limit the connections and request rate of each client at the proxy, or raise the open-file limit. Otherwise read the proxy’s log: it must send whole requests of at most 1 MB, in plain HTTP/1.1. The metric stock_mirror_deliveries_total counts the reasons.',
-    alertAfter: '0s',
-  },
-  wrong_address: {
-    severity: 'warning',
-    owner: 'operator',
-    message:
-      'A request with the header of a signature, which was not checked, came as {seen} instead of POST /webhooks. If the store sent it, its webhooks are lost, and only scheduled reads find changes.',
-    remedy:
-      'Correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Then run `stock-mirror resync`.',
-    alertAfter: '0s',
-  },
-  wrong_protocol: {
-    severity: 'warning',
-    owner: 'operator',
-    message:
-      'A connection to the public port did not speak plain HTTP/1.1: {seen}. If the store opened it, its webhooks are lost, and only scheduled reads find changes.',
-    remedy:
-      'Let a proxy terminate TLS and speak HTTP/1.1 to the mirror, without the PROXY protocol. Then run `stock-mirror resync`.',
-    alertAfter: '0s',
+      'The public port refused {requests}. If they were the store’s webhooks, their changes are missing. Some reads ask the store, and have not shown it so far.',
+    remedy: 'If strangers sent them, nothing needs to be done. If not: {correct}',
+    alertAfter: '1h',
   },
   clock_wrong: {
     severity: 'warning',
@@ -375,11 +338,11 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   fault: 'the status names the file and the error',
   products: 'products',
   waiting: 'products wait to be read',
-  wrong: 'some',
-  right: 'others',
-  seen: 'another request or protocol',
-  refused: 'the status says how many and why',
-  why: 'the status says why',
+  change: 'a quantity has changed',
+  refused: ', while requests were refused; the status says why',
+  requests: 'requests',
+  correct:
+    'Check the webhook URL, the secret and the event in the store’s app settings, then DNS and the proxy.',
   because: '',
   difference: '10 s or more ahead of or behind',
   delivery: '',
@@ -391,8 +354,9 @@ export function causeOf(
   values: Readonly<Record<string, string>> = {},
 ): Cause {
   const { severity, owner, message, remedy } = CAUSES[code];
-  const filled = message.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? inGeneral(name));
-  return { code, severity, since, owner, message: capital(filled), remedy };
+  const fill = (text: string): string =>
+    text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? inGeneral(name));
+  return { code, severity, since, owner, message: capital(fill(message)), remedy: fill(remedy) };
 }
 
 function inGeneral(name: string): string {

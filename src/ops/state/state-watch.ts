@@ -6,17 +6,14 @@ import type { Logger } from '../../platform/log.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import { SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import type { ReceiverRow } from '../../inbox/inbox-file.ts';
-import type { NewAnswers, ReceiverReport, RefusedWebhooks } from '../../inbox/report.ts';
+import type { ReceiverReport } from '../../inbox/report.ts';
 import { HEARTBEAT_VALID_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { CAUSE_CODES, type CauseCode } from './causes.ts';
-import { Signatures } from './signatures.ts';
-import { DeliveryHistory } from './silence.ts';
 import { asWritten, firstCause, stateOf, type ProcessFacts, type Verdict } from './state.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
 import { checkedSinceMs, type VerificationBound } from './verification-cause.ts';
-import { lookLikeTheStore, misdirectedIn, turnedAwayIn } from './way-in.ts';
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
@@ -29,7 +26,7 @@ export interface StateWatchDeps {
   /** null if nothing is verified by schedule. */
   readonly verification: () => VerificationBound | null;
   /** The last sample. */
-  readonly status: () => Pick<Status, 'pending_reads' | 'last_accepted_at'> | null;
+  readonly status: () => Pick<Status, 'pending_reads'> | null;
   /** The receiver lives, and everything that was in the stream at the start is in the inbox. */
   readonly isReady: () => boolean;
 }
@@ -45,11 +42,8 @@ const EVERY_MS = 1_000;
 
 export class StateWatch {
   readonly #deps: StateWatchDeps;
-  readonly #history: DeliveryHistory;
-  readonly #signatures = new Signatures();
   #row: ReceiverRow | null = null;
   #report: ReceiverReport | null = null;
-  readonly #startedAtMs: number;
   /** Own clock; while no heartbeat was read, the start of this process. */
   #receiverAliveAtMs: number;
   /** Why the receiver of this process cannot commit. */
@@ -60,8 +54,6 @@ export class StateWatch {
   /** The last one written; null before the first. */
   #decision: Decision | null = null;
   #file: StateFacts | null = null;
-  /** Known with the first heartbeat, before which nothing is live. */
-  #wayIn: ProcessFacts['wayIn'] = { isProven: true, refused: null };
   readonly #since = new Map<CauseCode, number>();
   #logged: Verdict['state'] | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -69,8 +61,6 @@ export class StateWatch {
   constructor(deps: StateWatchDeps) {
     const nowMs = deps.now();
     this.#deps = deps;
-    this.#startedAtMs = nowMs;
-    this.#history = new DeliveryHistory(nowMs);
     this.#receiverAliveAtMs = nowMs;
     this.#awaited = { seq: 0, atMs: nowMs };
   }
@@ -88,9 +78,9 @@ export class StateWatch {
     return this.#dated(this.#decide(this.#deps.now(), this.#file, this.#withoutHeartbeat(null)));
   }
 
-  /** When a webhook of the store was last accepted, here or at another host of the stream; own clock, null if unknown. */
+  /** When a webhook of the store last arrived; own clock, null if unknown. */
   get lastAcceptedAtMs(): number | null {
-    return this.#acceptedAtMs() ?? this.#deps.status()?.last_accepted_at ?? null;
+    return this.#file?.lastWebhookAtMs ?? this.#report?.accepted.lastAtMs ?? null;
   }
 
   /** @param status as just read, or the error that prevented it. Its state is the one that SQL shows. */
@@ -108,8 +98,6 @@ export class StateWatch {
     const nowMs = now();
     const file = await reader.ask('stateFacts', { nowMs });
     this.#file = file;
-    const acceptedAtMs = this.#acceptedAtMs();
-    this.#wayIn = { isProven: this.#isProven(), refused: await this.#refusedOfStore(reader) };
     const decided = this.#decide(nowMs, file, { isReady: isReady(), lateSinceMs: null, error: null });
     const { epoch, trustedAfterMs } = file;
     const written = await writer.command('alive', {
@@ -118,7 +106,6 @@ export class StateWatch {
       epoch,
       trustedAfterMs,
       checkedSinceMs: checkedSinceMs(nowMs, this.#deps.verification()),
-      acceptedAtMs,
       state: decided.state,
       stateCause: firstCause(decided),
     });
@@ -126,14 +113,8 @@ export class StateWatch {
     this.#decision = { state, causes, atMs: nowMs, trustedAfterMs };
   }
 
-  /** The receiver's last heartbeat and report, and the answers of the time since the one before. */
-  received(row: ReceiverRow, report: ReceiverReport, answers: NewAnswers): void {
-    const { accepted, acceptedElsewhere, refused } = answers;
-    const nowMs = this.#deps.now();
-    const wrong = refused.wrong_signature ?? 0;
-    if (accepted + acceptedElsewhere > 0) this.#history.count(nowMs, accepted + acceptedElsewhere);
-    if (accepted > 0) this.#signatures.count(true, nowMs, accepted);
-    if (wrong > 0) this.#signatures.count(false, nowMs, wrong);
+  /** The receiver's last heartbeat and report. */
+  received(row: ReceiverRow, report: ReceiverReport): void {
     this.#row = row;
     this.#report = report;
     this.#receiverAliveAtMs = row.clockMs ?? this.#receiverAliveAtMs;
@@ -143,19 +124,13 @@ export class StateWatch {
     this.#trouble = error;
   }
 
-  async start(): Promise<void> {
-    const { reader } = this.#deps;
-    this.#timer = setInterval(() => this.#tick(), EVERY_MS);
+  start(): void {
+    this.#timer = setInterval(() => this.#log(this.current), EVERY_MS);
     this.#timer.unref();
-    if (reader !== null) this.#history.learn(await reader.ask('notedMinutes', { sinceMs: 0 }));
   }
 
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
-  }
-
-  #tick(): void {
-    this.#log(this.current);
   }
 
   #log(next: Verdict): void {
@@ -174,39 +149,6 @@ export class StateWatch {
       log.info({ state: next.state }, `the ${half} is ${next.state}`);
     }
     this.#logged = next.state;
-  }
-
-  /** null if none was accepted since the receiver's start. */
-  #acceptedAtMs(): number | null {
-    const own = this.#report?.accepted.lastAtMs ?? null;
-    const others = this.#report?.stream?.acceptedAtMs ?? null;
-    return own === null || others === null ? (own ?? others) : Math.max(own, others);
-  }
-
-  /** Whether webhooks of the store arrive. */
-  #isProven(): boolean {
-    // Until the first heartbeat, the mirror is not ready anyway.
-    if (this.#report === null) return true;
-    const { provenSecret, listeningSinceMs, stream } = this.#report;
-    if (provenSecret !== null) return true;
-    if (stream === null) return false;
-    // A host with a port may have another secret than the others, whose proofs may be of an earlier time.
-    return listeningSinceMs === null ? stream.isProven : stream.acceptedAtMs !== null;
-  }
-
-  async #refusedOfStore(reader: MirrorReader): Promise<RefusedWebhooks | null> {
-    const own = this.#report?.refusedWebhooks ?? [];
-    const refused = [...own, ...(this.#report?.stream?.refusedWebhooks ?? [])];
-    if (refused.length === 0) return null;
-    const variantIds = refused.flatMap((each) => each.variantIds);
-    const known = new Set(await reader.ask('knownVariants', { variantIds }));
-    const found = lookLikeTheStore(refused, (id) => known.has(id));
-    if (found !== null) return found;
-    // Later requests of strangers may have displaced the variants that showed it.
-    const shown = this.#wayIn.refused;
-    return (
-      refused.find(({ reason, sinceMs }) => reason === shown?.reason && sinceMs === shown.sinceMs) ?? null
-    );
   }
 
   /** Judges the heartbeat by the rule of SQL readers, and knows a fault at once. */
@@ -240,10 +182,6 @@ export class StateWatch {
   }
 
   #facts(nowMs: number, error: SqliteFault | null): Omit<ProcessFacts, keyof HeartbeatFacts> {
-    // Downtime is not silence. Without a public port, this host hears of the webhooks that others accept.
-    const hearsSinceMs = this.#report === null ? nowMs : this.#startedAtMs;
-    const listeningSinceMs = this.#report?.listeningSinceMs ?? hearsSinceMs;
-    const silentSinceMs = Math.max(this.lastAcceptedAtMs ?? 0, listeningSinceMs);
     return {
       receiver: {
         lastGoodAtMs: this.#receiverAliveAtMs,
@@ -255,11 +193,7 @@ export class StateWatch {
       blocked: this.#deps.blocked(),
       verification: this.#deps.verification(),
       clockAheadMs: this.#deps.clockAheadMs(),
-      silentSinceMs: this.#history.isSilenceUnusual(silentSinceMs, nowMs) ? silentSinceMs : null,
-      badSignatures: this.#signatures.bad(nowMs),
-      wayIn: this.#wayIn,
-      turnedAway: this.#report === null ? null : turnedAwayIn(this.#report),
-      misdirected: this.#report === null ? null : misdirectedIn(this.#report),
+      refused: this.#report?.refused ?? [],
       stream: this.#report?.stream ?? null,
       isMirror: this.#deps.writer !== null,
     };

@@ -4,11 +4,11 @@ import type { MirrorState as State } from '../../mirror/file/state.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
-import type { RefusedWebhooks, StreamReport } from '../../inbox/report.ts';
+import type { RefusalCount, StreamReport } from '../../inbox/report.ts';
 import { CAUSE_CODES, causeOf, hasTrait, type Cause, type CauseCode } from './causes.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
 import { storeCause } from './store-cause.ts';
-import type { Misdirected, TurnedAway } from './way-in.ts';
+import { wayInCauses } from './way-in-causes.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
 /** The state that every reader shows, with the reasons for it. */
@@ -33,16 +33,7 @@ export interface ProcessFacts {
   readonly blocked: Blocked | null;
   /** Positive: this machine is ahead of the store. */
   readonly clockAheadMs: number | null;
-  readonly silentSinceMs: number | null;
-  readonly badSignatures: { readonly wrong: number; readonly right: number } | null;
-  readonly wayIn: {
-    /** A webhook was accepted since the first start, and since the secret last changed. */
-    readonly isProven: boolean;
-    /** Requests that look like the store's, since one was last accepted. */
-    readonly refused: RefusedWebhooks | null;
-  };
-  readonly turnedAway: TurnedAway | null;
-  readonly misdirected: Misdirected | null;
+  readonly refused: readonly RefusalCount[];
   /** null if nothing is verified by schedule. */
   readonly verification: VerificationBound | null;
   /** null if no stream is configured. */
@@ -71,8 +62,6 @@ const HANGS_MS = 5_000;
 const BEHIND_MS = 30_000;
 /** Smaller differences are mostly latency. */
 const CLOCK_OFF_MS = 10_000;
-/** The pause between the ticks that it may cause. */
-const TURNED_AWAY_MS = 15 * 60_000;
 /** How long a delivery that the stream refused is shown. */
 const REFUSED_MS = 60 * 60_000;
 
@@ -83,6 +72,7 @@ export function stateOf(facts: Facts): Verdict {
       ? []
       : [...fileCauses(file, pendingReads), ...verificationCauses(file, own, facts.nowMs)]),
     ...processCauses(own, facts.nowMs),
+    ...wayInCauses({ file, refused: own.refused, nowMs: facts.nowMs }),
   ]);
 }
 
@@ -188,7 +178,7 @@ function waitingReads({ products, hasUnread }: StateFacts, pending: number | nul
 }
 
 function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
-  const { receiver, fault, behindSinceMs, turnedAway, misdirected, clockAheadMs } = own;
+  const { receiver, fault, behindSinceMs, clockAheadMs } = own;
   if (own.lateSinceMs !== null && fault === null) yield causeOf('no_heartbeat', own.lateSinceMs);
   if (own.isMirror && !own.isReady && fault === null && isQuiet(own.stream)) yield causeOf('starting', null);
   const { lastGoodAtMs, isStopped, lastError } = receiver;
@@ -211,22 +201,6 @@ function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   }
   if (own.stream !== null) yield* streamCauses(own.stream, nowMs);
   if (own.blocked !== null) yield storeCause(own.blocked);
-  if (own.silentSinceMs !== null) yield causeOf('silence', own.silentSinceMs);
-  if (own.isMirror && !own.wayIn.isProven) yield causeOf('unproven', null);
-  const { refused } = own.wayIn;
-  if (refused !== null) {
-    yield causeOf('webhooks_refused', refused.sinceMs, { refused: refusedWords(refused) });
-  }
-  if (own.badSignatures !== null && refused?.reason !== 'wrong_signature') {
-    const { wrong, right } = own.badSignatures;
-    yield causeOf('bad_signatures', null, { wrong: String(wrong), right: String(right) });
-  }
-  if (turnedAway !== null && nowMs - turnedAway.atMs < TURNED_AWAY_MS) {
-    yield causeOf('turned_away', turnedAway.atMs, { why: turnedAwayWords(turnedAway) });
-  }
-  if (misdirected !== null && refused?.reason !== misdirected.reason) {
-    yield causeOf(misdirected.reason, misdirected.atMs, { seen: misdirected.seen });
-  }
   if (clockAheadMs !== null && Math.abs(clockAheadMs) >= CLOCK_OFF_MS) {
     const side = clockAheadMs > 0 ? 'ahead of' : 'behind';
     yield causeOf('clock_wrong', null, { difference: `${duration(Math.abs(clockAheadMs))} ${side}` });
@@ -241,33 +215,6 @@ function* verificationCauses(
   if (verification === null) return;
   const cause = verificationCause(file, verification, { nowMs, isBlocked: blocked !== null });
   if (cause !== null) yield cause;
-}
-
-function refusedWords({ reason, count, seen }: RefusedWebhooks): string {
-  const requests = counted(count, 'request');
-  switch (reason) {
-    case 'wrong_signature':
-      return `${requests}, signed with another secret, or changed on the way`;
-    case 'missing_signature':
-      return `${requests} without the header X-Service-Signature`;
-    case 'malformed_signature':
-      return `${requests} whose X-Service-Signature is not 64 hexadecimal digits`;
-    case 'wrong_address':
-      return `${requests}${seen === null ? '' : `, the last one as ${seen}`}`;
-  }
-}
-
-function turnedAwayWords({ reason, seen }: TurnedAway): string {
-  switch (reason) {
-    case 'no_room':
-      return 'there were more than 4,096 connections (or a third of the open-file limit), or more than 64 MB of bodies in transfer';
-    case 'cut_off':
-      return 'the connection was closed before the whole request had arrived';
-    case 'too_large':
-      return 'the body was larger than 1 MB';
-    case 'malformed_request':
-      return `the request was not understood as HTTP/1.1${seen === null ? '' : ` (${seen})`}`;
-  }
 }
 
 /** Otherwise the stream is the reason why the mirror is not ready. */

@@ -7,6 +7,7 @@ const S = 1_000;
 function deliver(mirror: Mirror, atMs: number, unreadable: Unreadable, ...changes: StockChange[]) {
   return mirror.applyInput({
     kind: 'delivery',
+    isTest: false,
     inboxSeq: mirror.seq + 1,
     atMs,
     requestId: 'q',

@@ -152,8 +152,6 @@ async function startFaces() {
 
   const reporting = new Reporting(now);
   const beat = (): Promise<void> => {
-    // As in a heartbeat of the receiver, with a row of the inbox.
-    reporting.refusedRequests.followed = [];
     monitor.receive(heartbeat(nowMs, reporting.report(0, null)));
     reporting.written();
     return watch.state.beat(Date.now() + AHEAD_MS);
@@ -183,10 +181,8 @@ async function startFaces() {
     beat,
     beat,
     beat,
-    () => {
-      reporting.provenSecret = 'proven';
-      reporting.accepted({ tookMs: 1, isTest: false });
-    },
+    () => databases.change(`UPDATE mirror_state SET way_in = 'proven'`),
+    () => databases.change(`UPDATE mirror_state SET way_in = 'missing'`),
     () => refuse('10'),
     () => refuse('999'),
     () => block('credentials'),
@@ -234,6 +230,6 @@ test(`all faces agree at ${MOMENTS} moments of a run with faults`, async () => {
     'catching_up unproven',
     'live null',
     'stale credentials',
-    'stale webhooks_refused',
+    'stale webhooks_missing',
   ]);
 });

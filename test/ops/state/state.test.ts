@@ -1,11 +1,9 @@
-import type { DoubtfulReason } from '../../../src/inbox/report.ts';
+import type { RefusalReason } from '../../../src/inbox/report.ts';
 import { expect, test } from 'vitest';
 import type { MirrorState as State } from '../../../src/mirror/file/state.ts';
 import type { StateFacts } from '../../../src/mirror/queries/state-facts.ts';
 import { CAUSE_CODES, causeOf, hasTrait, type CauseCode } from '../../../src/ops/state/causes.ts';
 import { ClockSkew } from '../../../src/ops/monitor.ts';
-import { Signatures } from '../../../src/ops/state/signatures.ts';
-import { SlotCounts } from '../../../src/ops/state/slot-counts.ts';
 import {
   asWritten,
   firstCause,
@@ -29,8 +27,16 @@ const WELL: Facts = { nowMs: NOW, file: WELL_FILE, own: OWN, pendingReads: 0 };
 
 const file = (over: Partial<StateFacts>): Partial<Facts> => ({ file: { ...WELL_FILE, ...over } });
 const own = (over: Partial<ProcessFacts>): Partial<Facts> => ({ own: { ...OWN, ...over } });
-const turnedAway = (reason: DoubtfulReason, minutes: number, seen: string | null = null) =>
-  own({ turnedAway: { reason, atMs: NOW - minutes * MINUTE, seen } });
+const refused = (reason: RefusalReason, minutes: number, seen: string | null = null) =>
+  own({ refused: [{ reason, status: 400, count: 2, lastAtMs: NOW - minutes * MINUTE, seen }] });
+const missing = (over: Partial<StateFacts> = {}) =>
+  file({
+    wayIn: 'missing',
+    wayInSinceMs: NOW - MINUTE,
+    lastWebhookAtMs: NOW - 10 * MINUTE,
+    untold: UNTOLD,
+    ...over,
+  });
 const blocking = (kind: Blocked['kind'], failure?: Partial<NonNullable<Blocked['failure']>>): Blocked => ({
   kind,
   message: 'its words',
@@ -59,14 +65,7 @@ const commits = (ageMs: number, lastError: PlainError | null) =>
   own({ receiver: { lastGoodAtMs: NOW - ageMs, isStopped: false, lastError } });
 const fault = (kind: PlainError['kind'], message = 'why.') =>
   own({ fault: { kind, message, sinceMs: NOW - 5_000 } });
-const UNPROVEN = { isProven: false, refused: null };
-const REFUSED = {
-  reason: 'wrong_signature' as const,
-  count: 2,
-  sinceMs: NOW,
-  seen: null,
-  variantIds: ['100'],
-};
+const UNTOLD = { variantId: '100', warehouseId: '1', oldQty: 5, newQty: 4, shownAtMs: NOW - MINUTE };
 const IO = { kind: 'cannot_commit', message: 'I/O' } as const;
 
 test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
@@ -178,8 +177,6 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     'stale stream_silent',
   ],
   ['a receiver', { file: null, ...own({ isMirror: false, isReady: false }) }, 'live'],
-  ['silence', own({ silentSinceMs: NOW - 60 * MINUTE }), 'stale silence'],
-  ['another secret', own({ badSignatures: { wrong: 8, right: 0 } }), 'live bad_signatures', /: 8 refused,/],
   [
     'a wrong clock',
     own({ clockAheadMs: 2 * 60 * MINUTE }),
@@ -187,43 +184,39 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     /clock is 2 h ahead of the store/,
   ],
   ['a small difference', own({ clockAheadMs: -9_999 }), 'live'],
-  ['requests turned away', turnedAway('no_room', 14), 'live turned_away', /4,096 connections/],
-  ['a request cut off', turnedAway('cut_off', 1), 'live turned_away', /closed before the whole request/],
-  ['a body too large', turnedAway('too_large', 1), 'live turned_away', /larger than 1 MB/],
+  ['requests refused', refused('no_room', 14), 'live requests_refused', /refused 2 requests without room/],
   [
     'a malformed request',
-    turnedAway('malformed_request', 1, 'HPE_LF_EXPECTED'),
-    'live turned_away',
-    /not understood as HTTP\/1\.1 \(HPE_LF_EXPECTED\)/,
+    refused('malformed_request', 1, 'HPE_LF_EXPECTED'),
+    'live requests_refused',
+    /not understood as HTTP\/1\.1 \(the last one: HPE_LF_EXPECTED\)/,
   ],
-  ['requests turned away long ago', turnedAway('no_room', 15), 'live'],
-  ['no webhook was ever accepted', own({ wayIn: UNPROVEN }), 'catching_up unproven'],
+  ['requests refused long ago', refused('no_room', 15), 'live'],
+  ['authentic deliveries refused', refused('not_stored', 1), 'live'],
+  ['no webhook was ever accepted', file({ wayIn: 'unproven' }), 'catching_up unproven'],
   [
     'no webhook was ever accepted, in a first read',
-    { ...file({ hasFullSync: false }), ...own({ wayIn: UNPROVEN }) },
+    file({ wayIn: 'unproven', hasFullSync: false }),
     'catching_up unproven first_read',
   ],
-  ['a receiver that accepted none', { file: null, ...own({ isMirror: false, wayIn: UNPROVEN }) }, 'live'],
+  ['a receiver', { file: null, ...own({ isMirror: false }) }, 'live'],
   [
-    'refused webhooks of the store',
-    own({ wayIn: { isProven: true, refused: REFUSED }, badSignatures: { wrong: 8, right: 0 } }),
-    'stale webhooks_refused',
-    /are refused: 2 requests, signed with another secret, or changed on the way\./,
+    'webhooks that are missing',
+    missing(),
+    'stale webhooks_missing',
+    /variant 100 in warehouse 1 went from 5 to 4 in the store, and no webhook told it\./,
   ],
   [
-    'webhooks of the store elsewhere',
-    own({
-      wayIn: { isProven: false, refused: { ...REFUSED, reason: 'wrong_address' as const, seen: 'POST /' } },
-      misdirected: { reason: 'wrong_address', seen: 'POST /', atMs: NOW },
-    }),
-    'stale webhooks_refused unproven',
-    /2 requests, the last one as POST \/\./,
+    'webhooks that are refused',
+    { ...missing(), ...refused('wrong_signature', 1) },
+    'stale webhooks_missing',
+    /told it, while the receiver refused 2 requests with a wrong signature\./,
   ],
   [
-    'a signed request elsewhere',
-    own({ misdirected: { reason: 'wrong_address', seen: 'POST /', atMs: NOW } }),
-    'live wrong_address',
-    /POST \//,
+    'webhooks that are missing, and requests refused before',
+    { ...missing(), ...refused('wrong_signature', 11) },
+    'stale webhooks_missing',
+    /told it\./,
   ],
   ['an old request', file({ isReadOverdue: true }), 'live reads_overdue'],
   ['held removals', file({ heldRemovals: 21 }), 'stale held_removals', /shows 21 products, or/],
@@ -315,43 +308,4 @@ test('reports a clock difference after three answers in a row', () => {
   expect(note(NOW)).toBe(0);
   expect([note(NOW + 900), note(NOW - 1_200)]).toEqual([0, 0]);
   expect(note(NOW + 900)).toBeNull();
-});
-
-test.each<[string, quarter: [number, number], earlier: [number, number], boolean]>([
-  ['none at all', [0, 0], [0, 0], false],
-  ['right ones alone', [0, 900], [0, 3_100], false],
-  ['two wrong ones of a store that sells nothing', [2, 0], [0, 0], false],
-  ['three wrong ones in an hour, and no right one', [0, 0], [3, 0], true],
-  ['a right one among them', [0, 0], [3, 1], false],
-  ['right ones until a quarter of an hour ago, then wrong ones', [3, 0], [0, 500], true],
-  ['few among many', [9, 36], [0, 64], false],
-  ['a fifth is wrong', [10, 40], [0, 60], true],
-  ['less than a fifth', [10, 41], [0, 59], false],
-])('signatures: %s', (_what, quarter, earlier, isBad) => {
-  const signatures = new Signatures();
-  for (const [[wrong, right], atMs] of [
-    [earlier, NOW - 30 * MINUTE],
-    [quarter, NOW],
-  ] as const) {
-    for (let i = 0; i < wrong; i += 1) signatures.count(false, atMs);
-    for (let i = 0; i < right; i += 1) signatures.count(true, atMs);
-  }
-  const counts = { wrong: quarter[0] + earlier[0], right: quarter[1] + earlier[1] };
-  expect(signatures.bad(NOW)).toEqual(isBad ? counts : null);
-});
-
-test('counts per slot while the clock jumps', () => {
-  const counts = new SlotCounts(10, 4);
-  counts.add(100);
-  counts.add(109, 2);
-  counts.add(112);
-  expect(counts.latest(112, 2)).toBe(4);
-  expect(counts.within(100, 110, 2)).toBe(2);
-  expect(counts.within(101, 119)).toBe(0);
-  counts.add(145);
-  expect(counts.within(0, 200)).toBe(2);
-  counts.add(100);
-  expect(counts.within(0, 200)).toBe(2);
-  counts.add(10_000);
-  expect(counts.within(0, 20_000)).toBe(1);
 });

@@ -2,14 +2,13 @@
  * Each way in which a delivery may be missed (docs/architecture.md#what-may-have-been-missed), provoked from
  * outside: it is a row of the inbox, SQL, API and page show it, and reads repair what was lost.
  */
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, test, type TestContext } from 'vitest';
 import type { MissedWhy } from '../../../src/core/input.ts';
 import { inboxPath } from '../../../src/inbox/inbox-file.ts';
-import { queueLimit } from '../../../src/receiver/passed-socket.ts';
+import { queueLimit } from '../../../src/platform/accept-queue.ts';
 import { readMissed } from '../../../src/inbox/missed.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { lacking, startCluster } from '../../stream/nats-cluster.ts';
@@ -54,16 +53,13 @@ interface Shown {
 
 const EVERYTHING: Shown = { state: 'catching_up', cause: 'downtime' };
 const VARIANTS: Shown = { state: 'live', cause: null };
-const TICK: Shown = { state: 'live', cause: 'turned_away' };
 
-/** Longer than a process may be unable to read its socket, and than a socket may be unserved. */
-const STANDSTILL_MS = 2_500;
+/** After a stall of this length, the receiver asks for its accept queue. */
+const STALL_MS = 3_000;
 const UNSERVED_MS = 31_000;
 /** Connections that the kernel keeps for a socket that nothing serves. */
 const QUEUE = queueLimit();
 const MORE = 100;
-
-const SIGNED = `POST /webhooks HTTP/1.1\r\nHost: mirror\r\nX-Service-Signature: ${'a'.repeat(64)}\r\n`;
 
 async function started(scene: Scene): Promise<Awaited<ReturnType<typeof startMirror>>> {
   const mirror = await startMirror(scene.t, scene.sandbox);
@@ -84,14 +80,31 @@ async function restarted(
   return { mirror: await startMirror(t, sandbox, { folder: mirror.folder }) };
 }
 
-/** Sends a signed request that the mirror cannot read whole, about a change whose webhook is lost. */
-async function unread(scene: Scene, rest: string): Promise<Missed & { readonly socket: Socket }> {
+/** Stops a process while its kernel goes on, and loses a webhook meanwhile. */
+async function stalled(scene: Scene, meanwhile: () => Promise<void>): Promise<Missed> {
   const mirror = await started(scene);
-  const { webhookUrl } = scene.sandbox;
+  mirror.signal('SIGSTOP');
+  await meanwhile();
   scene.lose();
   scene.holdReads();
-  scene.sandbox.webhookUrl = webhookUrl;
-  return { mirror, socket: await sendRaw(scene, SIGNED + rest) };
+  mirror.signal('SIGCONT');
+  return { mirror };
+}
+
+/** Opens connections until the kernel takes no more. @returns a function that closes them. */
+async function fillQueue({ t }: Scene, port: number): Promise<() => void> {
+  let waiting = 0;
+  const sockets = Array.from({ length: QUEUE + MORE }, () =>
+    connect(port, '127.0.0.1')
+      .on('connect', () => (waiting += 1))
+      .on('error', () => undefined),
+  );
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  t.onTestFinished(close);
+  await eventually(() => waiting >= QUEUE, { what: 'the queue is full' });
+  return close;
 }
 
 /** Stops a mirror whose socket stays open. @param next starts the one that runs after it. */
@@ -105,16 +118,6 @@ async function keptSocket(scene: Scene, next: (unit: SocketUnit) => Promise<Sock
   lose();
   holdReads();
   return { mirror: await next(unit) };
-}
-
-/** Sends the beginning of a request to the port of webhooks. */
-async function sendRaw({ t, sandbox }: Scene, text: string): Promise<Socket> {
-  const { hostname, port } = new URL(sandbox.webhookUrl ?? '');
-  const socket = connect(Number(port), hostname).on('error', () => undefined);
-  t.onTestFinished(() => void socket.destroy());
-  await once(socket, 'connect');
-  socket.write(text);
-  return socket;
 }
 
 interface Case {
@@ -149,22 +152,24 @@ const CASES: readonly Case[] = [
     provoke: (scene) => restarted(scene, (mirror) => mirror.kill()),
   },
   {
-    name: 'a process that stood still',
-    why: 'stood_still',
+    name: 'a stalled process that did not serve its socket for more than 30 s',
+    why: 'unserved',
     shown: EVERYTHING,
-    provoke: async (scene) => {
-      const mirror = await started(scene);
-      mirror.signal('SIGSTOP');
-      scene.lose();
-      await sleep(STANDSTILL_MS);
-      scene.holdReads();
-      mirror.signal('SIGCONT');
-      return { mirror };
-    },
+    provoke: (scene) => stalled(scene, () => sleep(UNSERVED_MS)),
+  },
+  {
+    name: 'a stalled process whose accept queue was full',
+    why: 'unserved',
+    shown: EVERYTHING,
+    provoke: (scene) =>
+      stalled(scene, async () => {
+        await fillQueue(scene, Number(new URL(scene.sandbox.webhookUrl ?? '').port));
+        await sleep(STALL_MS);
+      }),
   },
   {
     name: 'a kept socket that was unserved for more than 30 s',
-    why: 'kept_socket',
+    why: 'unserved',
     shown: EVERYTHING,
     provoke: (scene) =>
       keptSocket(scene, async (unit) => {
@@ -175,21 +180,11 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a kept socket whose queue was full',
-    why: 'kept_socket',
+    why: 'unserved',
     shown: EVERYTHING,
     provoke: (scene) =>
       keptSocket(scene, async (unit) => {
-        let waiting = 0;
-        const sockets = Array.from({ length: QUEUE + MORE }, () =>
-          connect(unit.port, '127.0.0.1')
-            .on('connect', () => (waiting += 1))
-            .on('error', () => undefined),
-        );
-        const close = (): void => {
-          for (const socket of sockets) socket.destroy();
-        };
-        scene.t.onTestFinished(close);
-        await eventually(() => waiting >= QUEUE, { what: 'the queue is full' });
+        const close = await fillQueue(scene, unit.port);
         await unit.start();
         close();
         return unit;
@@ -197,7 +192,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a socket kept over a boot',
-    why: 'kept_socket',
+    why: 'unserved',
     shown: EVERYTHING,
     provoke: (scene) =>
       keptSocket(scene, async (unit) => {
@@ -210,7 +205,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'another socket than the one that was kept',
-    why: 'kept_socket',
+    why: 'unserved',
     shown: EVERYTHING,
     provoke: (scene) =>
       keptSocket(scene, async ({ folder }) => {
@@ -238,23 +233,6 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a webhook that is accepted after others went to a wrong address',
-    why: 'refused',
-    shown: EVERYTHING,
-    provoke: async (scene) => {
-      const { sandbox } = scene;
-      const mirror = await started(scene);
-      const [lost, next] = plainVariants(sandbox, 2);
-      sandbox.webhookUrl = `${mirror.webhookUrl}/`;
-      sandbox.operations.add({ ...lost, by: 11 });
-      await eventually(() => statusOf(mirror.databasePath).state === 'stale', { what: 'it is stale' });
-      scene.holdReads();
-      sandbox.webhookUrl = mirror.webhookUrl;
-      sandbox.operations.add({ ...next, by: 11 });
-      return { mirror };
-    },
-  },
-  {
     name: 'a stream without a receiver',
     why: 'stream_gap',
     shown: EVERYTHING,
@@ -272,22 +250,6 @@ const CASES: readonly Case[] = [
       holdReads();
       return { mirror: await startMirror(t, sandbox, { folder: mirror.folder, env }) };
     },
-  },
-  {
-    name: 'a body that was cut off',
-    why: 'cut_off',
-    shown: TICK,
-    provoke: async (scene) => {
-      const { mirror, socket } = await unread(scene, 'Content-Length: 9\r\n\r\nhalf');
-      socket.end();
-      return { mirror };
-    },
-  },
-  {
-    name: 'a request that was refused unread',
-    why: 'turned_away',
-    shown: TICK,
-    provoke: (scene) => unread(scene, 'Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}'),
   },
 ];
 

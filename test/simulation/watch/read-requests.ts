@@ -12,9 +12,7 @@ export function checkRequests(
   fault: (what: string) => void,
 ): void {
   const { kind, atMs } = input;
-  // Strangers can cause these two, so they make nothing suspect.
-  const isBarrier =
-    kind === 'missed' && input.why !== 'turned_away' && input.why !== 'cut_off' && input.variantIds === null;
+  const isBarrier = kind === 'missed' && input.variantIds === null;
   if (isBarrier && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
     fault(`rows are trusted although nobody listened, at ${atMs}`);
   for (const fact of facts) {

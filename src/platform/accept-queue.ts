@@ -1,21 +1,18 @@
-/** The listening socket that a supervisor passed in (systemd socket activation). */
+/** The kernel's queue of connections to a listening socket that are not accepted yet. */
 import { fstatSync, readFileSync } from 'node:fs';
-import { BACKLOG } from '../platform/listen.ts';
-import type { PassedSocket } from './coverage.ts';
+
+/** Connections that the kernel queues. Node's default of 511 would shrink the queue of an inherited socket. */
+export const BACKLOG = 4_096;
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 /** Columns of /proc/net/tcp. */
 const QUEUES = 4;
 const INODE = 9;
 
-/**
- * @param fd its descriptor.
- * @returns also whether its queue of connections was full, so that the kernel may have refused some.
- */
-export function passedSocket(fd: number): PassedSocket {
-  const { ino: inode } = fstatSync(fd);
-  const waiting = waitingConnections(inode);
-  return { inode, wasQueueFull: waiting === null || waiting >= queueLimit() };
+/** @param fd a listening socket. @returns whether the kernel may have refused connections; also if it does not show it. */
+export function isQueueFull(fd: number): boolean {
+  const waiting = waitingConnections(fstatSync(fd).ino);
+  return waiting === null || waiting >= queueLimit();
 }
 
 /** For a listening socket the receive queue counts connections. null if the kernel does not show it. */
@@ -31,7 +28,7 @@ function waitingConnections(inode: number): number | null {
   return null;
 }
 
-/** The run before has asked for `BACKLOG`; the kernel may allow less. */
+/** Each run has asked for `BACKLOG`; the kernel may allow less. */
 export function queueLimit(somaxconn = linesOf('/proc/sys/net/core/somaxconn')[0]): number {
   return Math.min(BACKLOG, Number(somaxconn ?? 0));
 }

@@ -1,0 +1,11 @@
+import { REPLICA_LAG_MS } from '../limits.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+
+/**
+ * Makes every product suspect until a read that was sent a replica's lag later. A change that no webhook told before is
+ * among what may have been missed.
+ */
+export function raiseBarrier(work: UnitOfWork): void {
+  const trustedAfterMs = Math.max(work.state.trustedAfterMs, work.input.atMs + REPLICA_LAG_MS);
+  work.state = { ...work.state, trustedAfterMs, untold: null };
+}
