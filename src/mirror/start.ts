@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { explainInbox, inboxEnds } from '../inbox/inbox-file.ts';
+import { readMissed } from '../inbox/missed.ts';
 import { hasApplicationId } from '../sqlite/application-id.ts';
 import { moveAside, ownFile, removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, SqliteFault } from '../sqlite/errors.ts';
@@ -182,6 +183,8 @@ interface EpochBegin extends HandedOut {
   readonly trustedAfterMs: number;
   /** Arrival of the store's last webhook that the new epoch skips; null if it skips none. */
   readonly skippedWebhookAtMs: number | null;
+  /** 1 if the receiver was started for the first time, and no webhook has arrived since. */
+  readonly isFirstStart: 0 | 1;
 }
 
 interface EpochFrom extends StartOptions {
@@ -222,7 +225,7 @@ function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
     inboxSeq,
     inboxRowAtMs: appliedRowAtMs,
     trustedAfterMs: readUntilMs + REPLICA_LAG_MS,
-    skippedWebhookAtMs: lastWebhookAtMs(inbox, inboxSeq),
+    ...wayInOf(inbox, inboxSeq),
   };
 }
 
@@ -236,17 +239,18 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
         inbox_seq = @inboxSeq,
         trusted_after_ms = max(trusted_after_ms, @trustedAfterMs)`,
     ).run(epoch);
-    // A webhook in the inbox shows that the store's reach this host; the flag of a kept file stays.
+    // A webhook in the inbox shows that the store's reach this host. After a damaged inbox, a kept file says so.
     db.prepare<[EpochBegin]>(
       `
       UPDATE mirror_state SET
         way_in = CASE
-          WHEN @skippedWebhookAtMs IS NULL THEN iif(way_in = 'missing', way_in, 'unproven')
-          WHEN way_in_since_ms = 0 THEN 'proven'
+          WHEN way_in = 'missing' THEN way_in
+          WHEN @isFirstStart THEN 'unproven'
+          WHEN way_in_since_ms = 0 AND @skippedWebhookAtMs IS NOT NULL THEN 'proven'
           ELSE way_in
         END,
         way_in_since_ms = iif(way_in = 'missing', way_in_since_ms, @nowMs),
-        last_webhook_at_ms = min(@skippedWebhookAtMs, @nowMs),
+        last_webhook_at_ms = coalesce(min(@skippedWebhookAtMs, @nowMs), last_webhook_at_ms),
         untold_json = iif(way_in = 'missing', untold_json, NULL)`,
     ).run(epoch);
     db.prepare<[EpochBegin]>(
@@ -274,12 +278,15 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
   });
 }
 
-function lastWebhookAtMs(inbox: Db, upToSeq: number): number | null {
-  const last = inbox
+function wayInOf(inbox: Db, upToSeq: number): Pick<EpochBegin, 'skippedWebhookAtMs' | 'isFirstStart'> {
+  const lastAtMs = inbox
     .prepare<[number], number>(
       `SELECT arrived_at_ms FROM inbox WHERE kind = 'delivery' AND seq <= ? ORDER BY seq DESC LIMIT 1`,
     )
     .pluck()
     .get(upToSeq);
-  return last ?? null;
+  if (lastAtMs !== undefined) return { skippedWebhookAtMs: lastAtMs, isFirstStart: 0 };
+  const missed = inbox.prepare<[], Buffer>(`SELECT body FROM inbox WHERE kind = 'missed'`).pluck().all();
+  const isFirst = missed.some((body) => readMissed(body, 0).why === 'first_start');
+  return { skippedWebhookAtMs: null, isFirstStart: isFirst ? 1 : 0 };
 }

@@ -179,6 +179,7 @@ export class Mirror {
   failToUnderstand(atMs: number, variantIds: readonly string[]): Fact[] {
     return this.applyInput({
       kind: 'delivery',
+      isTest: false,
       inboxSeq: this.seq + 1,
       atMs,
       requestId: `r${this.seq + 1}`,
