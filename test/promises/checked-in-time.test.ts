@@ -170,7 +170,6 @@ test('trusts no value that was not checked for a tenth longer than the bound', a
       atMs: now(),
       clockMs: now(),
       checkedSinceMs: checkedSinceMs(now(), bound),
-      acceptedAtMs: null,
       epoch,
       trustedAfterMs,
       state: 'live',

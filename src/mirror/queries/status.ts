@@ -4,13 +4,7 @@ import { desc, eq, gt, isNotNull, max, and, asc, min, sql } from '../../sqlite/d
 import type { Db } from '../../sqlite/open.ts';
 import { countOf, query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
-import {
-  deadLetters,
-  dueReads,
-  liveCounts as counts,
-  mirrorState,
-  variants,
-} from '../file/schema.ts';
+import { deadLetters, dueReads, liveCounts as counts, mirrorState, variants } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
 
 const LIVE_COUNTS = query(() =>
