@@ -84,7 +84,7 @@ export const warehouseNames = kind(
   (text): ReadonlyMap<string, string> | undefined => {
     const names = new Map<string, string>();
     for (const entry of text.split(',')) {
-      const [, id = '', name = ''] = /^\s*([0-9]{1,32})\s*=\s*(\P{Cc}{0,59}\S)\s*$/u.exec(entry) ?? [];
+      const [, id = '', name = ''] = /^\s*([0-9]+)\s*=\s*(\P{Cc}{0,59}\S)\s*$/u.exec(entry) ?? [];
       if (name === '' || names.has(id) || /\p{Cc}/u.test(name) || !name.isWellFormed()) return undefined;
       names.set(id, name);
     }

@@ -102,6 +102,28 @@ test('pages through the whole view of stock', async () => {
   expect((await pages('/api/stock?limit=2', 'stock')).map((page) => page.length)).toEqual([2, 2]);
 });
 
+test('takes ids of any length, as the store does', async () => {
+  const uuid = '340282366920938463463374607431768211455';
+  const long = '9'.repeat(300);
+  await read(uuid, detail(uuid, [{ id: uuid, levels: { [uuid]: 5, [long]: 6 } }]));
+  await read(long, detail(long, [{ id: long, levels: { 1: 7 } }]));
+  for (const [path, rows] of [
+    ['/api/sellable', 3],
+    ['/api/stock', 3],
+    ['/api/variants', 2],
+  ] as const) {
+    const name = path.slice('/api/'.length);
+    expect((await pages(`${path}?limit=1`, name)).flat(), path).toHaveLength(rows);
+    expect((await pages(`${path}?variant_id=${long}`, name)).flat(), path).toHaveLength(1);
+    expect((await pages(`${path}?product_id=${uuid}`, name)).flat(), path).toHaveLength(rows - 1);
+  }
+  expect((await pages(`/api/sellable?variant_id=${uuid},${long}`, 'sellable')).flat()).toHaveLength(3);
+  expect((await pages(`/api/stock?warehouse_id=${long}`, 'stock')).flat()).toHaveLength(1);
+  for (const id of [uuid, long]) await databases.writer.append(refusedRead(id));
+  const failing = await pages('/api/open-reads?kind=failing&limit=1', 'open_reads');
+  expect(failing.flat().map(({ product_id: id }) => id)).toEqual([uuid, long]);
+});
+
 test('filters stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
   await fill();
   await databases.requestReads(T0 + 1, 'conflict', { productIds: ['11'] });

@@ -125,6 +125,16 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
   await eventually(() => reader.status === 410, { what: 'the refusal' });
 });
 
+test('takes an empty Last-Event-ID as none', async () => {
+  const { databases, ops } = await serving();
+  await databases.writer.append(
+    readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), { sentAtMs: T0 }),
+  );
+  const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`, { lastId: '' });
+  await eventually(() => reader.seqs.length > 0, { what: `the stream, not ${reader.body}` });
+  expect(reader.seqs).toEqual(seqsIn(databases));
+});
+
 test('continues a consumer that has seen all pruned changes', async () => {
   const { databases, ops } = await serving();
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);

@@ -56,6 +56,17 @@ const position = {
     .openapi({ description: 'The epoch the consumer knows.' }),
 };
 
+/** Empty: the client has received no id yet. */
+const lastEventId = z
+  .union([z.literal('').transform(() => undefined), seqParameter('')])
+  .optional()
+  .openapi({
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The id of the last event.',
+  });
+
 const changes = createRoute({
   method: 'get',
   path: '/api/changes',
@@ -101,7 +112,7 @@ const stream = createRoute({
     `and the stream ends. A client that reads nothing for 90 s is disconnected. ${CONTRACT}`,
   request: {
     query: z.strictObject(position),
-    headers: z.object({ 'last-event-id': seqParameter('The id of the last event.').optional() }),
+    headers: z.object({ 'last-event-id': lastEventId }),
   },
   responses: withRefusals({ 200: EVENTS, 409: START_OVER[409], 410: START_OVER[410] }),
 });

@@ -40,7 +40,7 @@ const openReads = reading('/api/open-reads', {
     kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`).default('held'),
     after: z
       .string()
-      .regex(/^[0-9]{1,32}$/, 'must be the `next` of the previous page')
+      .regex(/^[0-9]+$/, 'must be the `next` of the previous page')
       .optional()
       .openapi({ description: 'The `next` of the previous page.' }),
     limit: limitParameter,

@@ -26,7 +26,8 @@ const PAGING =
   'everything, keep the `last_seq` of the first page, read to the end, and follow /api/changes from ' +
   'there: changes made in the meantime come again, with the same quantities.';
 
-const idParameter = z.string().regex(/^[0-9]{1,32}$/, 'must be an id, which has digits only');
+/** The store sets no length. */
+const idParameter = z.string().regex(/^[0-9]+$/, 'must be an id, which has digits only');
 const named = {
   variant_id: idParameter.optional(),
   sku: z.string().min(1, 'must not be empty').max(500, 'is too long').optional(),
@@ -46,14 +47,14 @@ const sellable = reading('/api/sellable', {
     ...named,
     variant_id: z
       .string()
-      .regex(/^[0-9]{1,32}(?:,[0-9]{1,32}){0,99}$/, 'must be up to 100 ids, separated by commas')
+      .regex(/^[0-9]+(?:,[0-9]+){0,99}$/, 'must be up to 100 ids, separated by commas')
       .optional()
       .openapi({ description: 'One id, or up to 100 that are separated by commas.' }),
     warehouse_id: idParameter.optional(),
     trusted: flagParameter('1: only trusted rows; 0: only the others.'),
     after: z
       .string()
-      .regex(/^[0-9]{1,32}:[0-9]{0,32}$/, 'must be the `next` of the previous page')
+      .regex(/^[0-9]+:[0-9]*$/, 'must be the `next` of the previous page')
       .optional()
       .openapi({ description: 'The `next` of the previous page.' }),
   },
@@ -77,7 +78,7 @@ const stock = reading('/api/stock', {
     warehouse_id: idParameter.optional(),
     after: z
       .string()
-      .regex(/^[0-9]{1,32}:[0-9]{1,32}$/, 'must be the `next` of the previous page')
+      .regex(/^[0-9]+:[0-9]+$/, 'must be the `next` of the previous page')
       .optional()
       .openapi({ description: 'The `next` of the previous page.' }),
   },
