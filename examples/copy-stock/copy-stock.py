@@ -15,11 +15,14 @@ import sys
 import time
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.parse import urlencode
-from urllib.request import Request, urlopen
+from urllib.parse import urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
 
 BASE = os.environ.get("STOCK_MIRROR_URL", "http://127.0.0.1:8788").rstrip("/")
 TOKEN = os.environ.get("STOCK_MIRROR_TOKEN")
+# urllib would send requests to this machine, too, to the proxy that http_proxy names.
+IS_HERE = urlsplit(BASE).hostname in ("127.0.0.1", "::1", "localhost")
+urlopen = build_opener(ProxyHandler({} if IS_HERE else None)).open
 COLUMNS = (
     "variant_id", "warehouse_id", "sku", "product_name", "variant_name",
     "available_qty", "allow_negative_stock", "why_not",

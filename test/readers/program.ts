@@ -53,7 +53,9 @@ export class Program implements Follower {
       ...(language.readsFile === true ? [path] : []),
       this.#copyPath,
     ];
-    this.#env = { PATH: process.env['PATH'] ?? '', STOCK_MIRROR_URL: `${url}/` };
+    // No program may ask a proxy for this machine.
+    const http_proxy = 'http://127.0.0.1:9';
+    this.#env = { PATH: process.env['PATH'] ?? '', STOCK_MIRROR_URL: `${url}/`, http_proxy };
     test.onTestFinished(() => this.kill());
   }
 
