@@ -3,7 +3,7 @@
 -- 1. How much of a SKU can be sold, and may I trust it? Without a warehouse: the total of a bundle or pulled product.
 SELECT warehouse_id, available_qty, trusted, why_not FROM sellable WHERE sku = 'SKU-00001' ORDER BY warehouse_id;
 
--- 2. Which rows did PostgreSQL refuse? The other tables lack them.
+-- 2. Which rows does PostgreSQL refuse? The other tables lack them, or have an old version that `sellable` does not trust.
 SELECT target, row_text, error, set_aside_at FROM stock_set_aside ORDER BY id;
 
 -- 3. What did each order take (negative) or give back in the last hour?

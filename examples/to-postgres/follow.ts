@@ -6,15 +6,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { follow, type Batch, type Position, type RowKey } from 'stock-mirror/feed';
+import { follow, type Batch, type Position, type RowKey, type Trust } from 'stock-mirror/feed';
 
 const {
   STOCK_MIRROR_URL: url = 'http://127.0.0.1:8788',
   STOCK_MIRROR_TOKEN: token,
   DATABASE_URL: connectionString,
 } = process.env;
-
-type Row = Readonly<Record<string, unknown>>;
 
 const NAMES = 'sku, product_name, variant_name';
 const REST = 'available_qty, allow_negative_stock, change_seq, trusted, why_not';
@@ -52,40 +50,67 @@ const PUT = {
     ORDER BY seq`,
 } as const;
 
-const KEYS = 'json_to_recordset($1) AS gone (variant_id text, warehouse_id text)';
+const KEYS = 'json_to_recordset($1) AS given (variant_id text, warehouse_id text)';
 const REMOVE = {
   stock: `
     DELETE FROM stock
     USING ${KEYS}
-    WHERE (stock.variant_id, stock.warehouse_id) = (gone.variant_id, gone.warehouse_id)`,
+    WHERE (stock.variant_id, stock.warehouse_id) = (given.variant_id, given.warehouse_id)`,
   variants: `
     DELETE FROM variants
     USING ${KEYS}
-    WHERE variants.variant_id = gone.variant_id AND gone.warehouse_id IS NULL`,
+    WHERE variants.variant_id = given.variant_id AND given.warehouse_id IS NULL`,
 } as const;
+type Table = keyof typeof REMOVE;
+const TABLES = ['stock', 'variants'] as const satisfies readonly Table[];
+const WAREHOUSE = { stock: 'stock.warehouse_id', variants: 'NULL::text' } as const;
 
-/** $1 the rows that are not trusted, null for all; $2 the reason if it is null. Writes only what differs. */
-const trustOf = (table: 'stock' | 'variants', warehouse: string): string => `
-  UPDATE ${table}
-  SET trusted = present.why_not IS NULL, why_not = present.why_not
-  FROM (
-    SELECT ${table}.variant_id, ${warehouse} AS warehouse_id,
-      CASE WHEN $1::json IS NULL THEN $2 ELSE untrusted.why_not END AS why_not
-    FROM ${table}
-    LEFT JOIN json_to_recordset(coalesce($1::json, '[]'))
-        AS untrusted (variant_id text, warehouse_id text, why_not text)
-      ON untrusted.variant_id = ${table}.variant_id AND untrusted.warehouse_id IS NOT DISTINCT FROM ${warehouse}
-  ) AS present
-  WHERE present.variant_id = ${table}.variant_id
-    AND present.warehouse_id IS NOT DISTINCT FROM ${warehouse}
-    AND (
-      ${table}.why_not IS DISTINCT FROM present.why_not
-      OR ${table}.trusted <> (present.why_not IS NULL)
-    )`;
-const TRUST = [trustOf('stock', 'stock.warehouse_id'), trustOf('variants', 'NULL::text')];
+/** The rows are no longer refused, unless they are refused again. */
+const FORGET = `
+  DELETE FROM stock_set_aside
+  USING ${KEYS}
+  WHERE stock_set_aside.target <> 'stock_changes'
+    AND stock_set_aside.variant_id = given.variant_id
+    AND stock_set_aside.warehouse_id IS NOT DISTINCT FROM given.warehouse_id`;
+
+/**
+ * The rows that are not trusted, null for all, and the reason if it is null; for some rows, after these as $1. Writes only
+ * what differs, and no row that is set aside: the view trusts none of these.
+ */
+function trustOf(table: Table, { isOfSome }: { readonly isOfSome: boolean }): string {
+  const [untrusted, reason] = isOfSome ? ['$2', '$3'] : ['$1', '$2'];
+  const sameAs = (other: string): string =>
+    `${other}.variant_id = ${table}.variant_id AND ${other}.warehouse_id IS NOT DISTINCT FROM ${WAREHOUSE[table]}`;
+  return `
+    UPDATE ${table}
+    SET trusted = present.why_not IS NULL, why_not = present.why_not
+    FROM (
+      SELECT ${table}.variant_id, ${WAREHOUSE[table]} AS warehouse_id,
+        CASE WHEN ${untrusted}::json IS NULL THEN ${reason} ELSE untrusted.why_not END AS why_not
+      FROM ${table}
+      ${isOfSome ? `JOIN ${KEYS} ON ${sameAs('given')}` : ''}
+      LEFT JOIN json_to_recordset(coalesce(${untrusted}::json, '[]'))
+          AS untrusted (variant_id text, warehouse_id text, why_not text)
+        ON ${sameAs('untrusted')}
+    ) AS present
+    WHERE ${sameAs('present')}
+      AND (
+        ${table}.why_not IS DISTINCT FROM present.why_not
+        OR ${table}.trusted <> (present.why_not IS NULL)
+      )
+      AND NOT EXISTS (
+        SELECT
+        FROM stock_set_aside AS aside
+        WHERE aside.target = '${table}' AND ${sameAs('aside')}
+      )`;
+}
 
 /** PostgreSQL has no U+0000, and no halves of characters. */
 const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed();
+
+/** A database of any encoding takes it. In JSON it means the same. */
+const ascii = (text: string): string =>
+  text.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const KEYS_OF_ROWS = new Set(['variant_id', 'warehouse_id']);
 
@@ -95,19 +120,32 @@ const jsonOf = (rows: readonly object[]): string =>
     typeof value === 'string' && !KEYS_OF_ROWS.has(name) ? clean(value) : value,
   );
 
-/** A key that PostgreSQL cannot hold is in none of the tables. */
+/** An id has digits only. Another key, which a database may not hold, is in none of the tables. */
 const hasCleanKey = ({ variant_id: variantId, warehouse_id: warehouseId }: RowKey): boolean =>
-  clean(variantId) === variantId && (warehouseId === null || clean(warehouseId) === warehouseId);
+  /^[ -~]+$/.test(variantId + (warehouseId ?? ''));
 
-/** Classes of errors that are about the values: 22 data, 23 constraints, 54 limits. A second try gives the same. */
+/** Nothing but the key: the rest of a row may be what a database cannot hold. */
+const keysOf = (rows: readonly RowKey[]): string =>
+  JSON.stringify(
+    rows.filter(hasCleanKey).map(({ variant_id, warehouse_id }) => ({ variant_id, warehouse_id })),
+  );
+
+const isTotal = ({ warehouse_id: warehouseId }: RowKey): boolean => warehouseId === null;
+
+/**
+ * Classes of errors that are not about the values: the connection, its transaction and statements, credentials, rights
+ * and tables, conflicts with other transactions, and the server. All others are: data, constraints and limits, and what a
+ * trigger raises, with a code of its own choice. A second try gives the same.
+ */
+const OF_OTHER_THINGS = /^(?:08|0A|25|26|28|34|3B|3D|3F|40|42|53|55|57|58|XX)/;
 const isRefusal = (error: unknown): boolean =>
-  /^(?:22|23|54)/.test(String((error as { code?: unknown }).code));
+  error instanceof pg.DatabaseError && !OF_OTHER_THINGS.test(error.code ?? '08');
 
 /** @returns the error if PostgreSQL refuses these values, after undoing the statement. */
-async function refusal(db: pg.Client, sql: string, rows: readonly object[]): Promise<Error | null> {
+async function refusal(db: pg.Client, sql: string, values: readonly unknown[]): Promise<Error | null> {
   await db.query('SAVEPOINT attempt');
   try {
-    await db.query(sql, [jsonOf(rows)]);
+    await db.query(sql, [...values]);
     await db.query('RELEASE SAVEPOINT attempt');
     return null;
   } catch (error) {
@@ -117,52 +155,91 @@ async function refusal(db: pg.Client, sql: string, rows: readonly object[]): Pro
   }
 }
 
-/** Writes rows; if one is refused, all others. The refused one is set aside, and its old version removed. */
-async function put(db: pg.Client, target: keyof typeof PUT, rows: readonly object[]): Promise<void> {
-  if (rows.length === 0 || (await refusal(db, PUT[target], rows)) === null) return;
-  for (const row of rows) {
-    const error = await refusal(db, PUT[target], [row]);
-    if (error === null) continue;
-    if (target !== 'stock_changes') await refusal(db, REMOVE[target], [row]);
-    const text = JSON.stringify(row);
-    console.error(`set aside for ${target}: ${text.slice(0, 500)}: ${error.message}`);
-    const insert = 'INSERT INTO stock_set_aside (target, row_text, error) VALUES ($1, $2, $3)';
-    await db.query(insert, [target, clean(text), clean(error.message)]);
+interface Statement {
+  readonly target: keyof typeof PUT;
+  /** $1 rows as JSON. */
+  readonly sql: string;
+  readonly more?: readonly unknown[];
+}
+
+/** Writes all rows but those that are refused, which it finds by halves and sets aside. */
+async function write(db: pg.Client, statement: Statement, rows: readonly RowKey[]): Promise<void> {
+  const { target, sql, more = [] } = statement;
+  const [row] = rows;
+  if (row === undefined) return;
+  const error = await refusal(db, sql, [jsonOf(rows), ...more]);
+  if (error === null) return;
+  if (rows.length === 1) return setAside(db, target, row, error);
+  const half = Math.ceil(rows.length / 2);
+  await write(db, statement, rows.slice(0, half));
+  await write(db, statement, rows.slice(half));
+}
+
+/** Its old version is removed. If that is refused, too, it stays, and the view does not trust it. */
+async function setAside(
+  db: pg.Client,
+  target: Statement['target'],
+  row: RowKey,
+  error: Error,
+): Promise<void> {
+  if (target !== 'stock_changes') await refusal(db, REMOVE[target], [keysOf([row])]);
+  const text = ascii(JSON.stringify(row));
+  console.error(`set aside for ${target}: ${text.slice(0, 500)}: ${error.message}`);
+  const { variant_id: variantId, warehouse_id: warehouseId } = row;
+  await db.query(
+    'INSERT INTO stock_set_aside (target, variant_id, warehouse_id, row_text, error) VALUES ($1, $2, $3, $4, $5)',
+    [target, ascii(variantId), warehouseId === null ? null : ascii(warehouseId), text, ascii(error.message)],
+  );
+}
+
+async function keysIn(db: pg.Client, table: Table): Promise<RowKey[]> {
+  const { rows } = await db.query<RowKey>(
+    `SELECT variant_id, ${WAREHOUSE[table]} AS warehouse_id FROM ${table}`,
+  );
+  return rows;
+}
+
+async function clear(db: pg.Client): Promise<void> {
+  await db.query(`DELETE FROM stock_set_aside WHERE target <> 'stock_changes'`);
+  for (const target of TABLES) {
+    if ((await refusal(db, `DELETE FROM ${target}`, [])) === null) continue;
+    await write(db, { target, sql: REMOVE[target] }, await keysIn(db, target));
   }
 }
 
-async function write(db: pg.Client, batch: Batch): Promise<void> {
+async function setTrust(db: pg.Client, { untrusted, cause, state }: Trust): Promise<void> {
+  const values = [untrusted === null ? null : jsonOf(untrusted.filter(hasCleanKey)), cause ?? state];
+  for (const target of TABLES) {
+    if ((await refusal(db, trustOf(target, { isOfSome: false }), values)) === null) continue;
+    const sql = trustOf(target, { isOfSome: true });
+    await write(db, { target, sql, more: values }, await keysIn(db, target));
+  }
+}
+
+async function take(db: pg.Client, batch: Batch): Promise<void> {
   if (batch.kind === 'trust') {
-    const { untrusted, cause, state } = batch.trust;
-    const values = [untrusted === null ? null : jsonOf(untrusted.filter(hasCleanKey)), cause ?? state];
-    for (const sql of TRUST) await db.query(sql, values);
+    await setTrust(db, batch.trust);
     // Without an answer of the mirror nothing is confirmed.
-    if (cause !== 'unreachable') await db.query('UPDATE stock_position SET confirmed_at = now()');
+    if (batch.trust.cause !== 'unreachable') await db.query('UPDATE stock_position SET confirmed_at = now()');
     return;
   }
   if (batch.kind === 'snapshot' && batch.isFirst) {
-    await db.query('DELETE FROM stock');
-    await db.query('DELETE FROM variants');
+    await clear(db);
     await db.query('UPDATE stock_position SET started_over_at = now(), confirmed_at = NULL');
     console.log(`starting over: ${batch.why}`);
   }
-  const removed = jsonOf(batch.removed.filter(hasCleanKey));
-  await db.query(REMOVE.stock, [removed]);
-  await db.query(REMOVE.variants, [removed]);
-  const isTotal = ({ warehouse_id: warehouseId }: RowKey): boolean => warehouseId === null;
-  await put(
-    db,
-    'stock',
-    batch.rows.filter((row) => !isTotal(row)),
-  );
-  await put(db, 'variants', batch.rows.filter(isTotal));
+  const { rows, removed } = batch;
+  await db.query(FORGET, [keysOf([...rows, ...removed])]);
+  for (const target of TABLES) {
+    const gone = removed.filter((key) => hasCleanKey(key) && isTotal(key) === (target === 'variants'));
+    await write(db, { target, sql: REMOVE[target] }, gone);
+    const kept = rows.filter((row) => isTotal(row) === (target === 'variants'));
+    await write(db, { target, sql: PUT[target] }, kept);
+  }
   if (batch.kind !== 'changes') return;
   const { epoch } = batch.position;
-  await put(
-    db,
-    'stock_changes',
-    batch.changes.map((change): Row => ({ ...change, epoch })),
-  );
+  const changes = batch.changes.map((change) => ({ ...change, epoch }));
+  await write(db, { target: 'stock_changes', sql: PUT.stock_changes }, changes);
 }
 
 async function begin(db: pg.Client, from: Position | null): Promise<void> {
@@ -170,6 +247,8 @@ async function begin(db: pg.Client, from: Position | null): Promise<void> {
   // The server's side of a follower whose machine is gone would keep the position locked. Set here, not at the start
   // of the connection, because poolers refuse that.
   await db.query(`SET LOCAL idle_in_transaction_session_timeout = '2min'`);
+  // A row that a deferred constraint refuses is found by its own statement.
+  await db.query('SET CONSTRAINTS ALL IMMEDIATE');
   const locked = 'SELECT FROM stock_position WHERE epoch IS NOT DISTINCT FROM $1 AND seq = $2 FOR UPDATE';
   const { rowCount } = await db.query(locked, [from?.epoch ?? null, from?.seq ?? 0]);
   if (rowCount !== 1) throw new Error('the position was moved by another follower');
@@ -188,7 +267,7 @@ async function copy(db: pg.Client): Promise<void> {
   for await (const batch of follow({ url, token, position, onProblem })) {
     if (!isOpen) await begin(db, position);
     isOpen = batch.position === null;
-    await write(db, batch);
+    await take(db, batch);
     if (batch.position === null) continue;
     position = batch.position;
     await db.query('UPDATE stock_position SET epoch = $1, seq = $2', [position.epoch, position.seq]);

@@ -63,20 +63,24 @@ CREATE TABLE IF NOT EXISTS stock_position (
 );
 INSERT INTO stock_position (id, seq) VALUES (1, 0) ON CONFLICT DO NOTHING;
 
--- Rows that these tables cannot hold, such as a quantity beyond bigint. The other tables lack them.
+-- Rows that are refused at present: the tables cannot hold them, such as a quantity beyond bigint or a character that
+-- the database's encoding lacks, or a trigger raises for them. `sellable` trusts none of them. row_text is JSON in ASCII.
 CREATE TABLE IF NOT EXISTS stock_set_aside (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   target text NOT NULL,
+  variant_id text NOT NULL,
+  warehouse_id text,
   row_text text NOT NULL,
   error text NOT NULL,
   set_aside_at timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX IF NOT EXISTS stock_set_aside_variant ON stock_set_aside USING hash (variant_id);
 
 -- What can be sold, and whether to trust it: nothing while the follower is away for a minute.
 CREATE OR REPLACE VIEW sellable AS
 SELECT variant_id, warehouse_id, sku, product_name, variant_name, warehouse_name, available_qty,
-  allow_negative_stock, change_seq, trusted AND is_confirmed AS trusted,
-  CASE WHEN is_confirmed THEN why_not ELSE 'not_confirmed' END AS why_not
+  allow_negative_stock, change_seq, trusted AND is_confirmed AND NOT is_set_aside AS trusted,
+  CASE WHEN NOT is_confirmed THEN 'not_confirmed' WHEN is_set_aside THEN 'set_aside' ELSE why_not END AS why_not
 FROM (
   SELECT variant_id, warehouse_id, sku, product_name, variant_name, warehouse_name, available_qty,
     allow_negative_stock, change_seq, trusted, why_not
@@ -87,7 +91,18 @@ FROM (
   FROM variants
 ) AS quantities
 CROSS JOIN (
-  SELECT coalesce(confirmed_at > now() - interval '1 minute', false) AS is_confirmed FROM stock_position
-) AS confirmed;
+  -- A time in the future shows that the server's clock was set back: it confirms nothing.
+  SELECT coalesce(confirmed_at BETWEEN now() - interval '1 minute' AND now(), false) AS is_confirmed
+  FROM stock_position
+) AS confirmed
+CROSS JOIN LATERAL (
+  SELECT EXISTS (
+    SELECT
+    FROM stock_set_aside AS aside
+    WHERE aside.target <> 'stock_changes'
+      AND aside.variant_id = quantities.variant_id
+      AND aside.warehouse_id IS NOT DISTINCT FROM quantities.warehouse_id
+  ) AS is_set_aside
+) AS set_aside;
 
 COMMIT;
