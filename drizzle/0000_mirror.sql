@@ -152,6 +152,7 @@ CREATE TABLE `runs` (
 	`list_offset` integer NOT NULL,
 	`list_last_id` text,
 	`list_done` integer NOT NULL,
+	`list_gap` text,
 	`total` integer NOT NULL,
 	`done` integer NOT NULL,
 	`drift` integer NOT NULL,

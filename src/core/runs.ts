@@ -27,6 +27,8 @@ export interface Run {
   readonly listOffset: number;
   readonly listLastId: string | null;
   readonly listDone: boolean;
+  /** Rows that the store could not list, in words; null if there are none. */
+  readonly listGap: string | null;
   readonly total: number;
   readonly done: number;
   readonly drift: number;

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
 import type { SearchFacts } from '../mirror/queries/searches.ts';
-import { listPage, PAGE } from './catalogue-scan.ts';
+import { PAGE, readRows } from './list-reader.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
 interface LookupDeps extends ReadingDeps {
@@ -13,6 +13,7 @@ interface LookupDeps extends ReadingDeps {
   readonly beginSearch: () => Promise<unknown>;
 }
 
+const BY_EDIT = { sort_by: 'update_time', sort_order: 'desc' } as const;
 const PAGE_EVERY_MS = 60_000;
 /** The reads of a page may take this long before the list is searched. */
 const PAGE_READS_MS = 60_000;
@@ -102,10 +103,10 @@ export class Lookups {
   async #page(latestMs: number): Promise<void> {
     const { databases, now } = this.#deps;
     const fromMs = now();
-    const latest = { limit: PAGE, offset: 0, sort_by: 'update_time', sort_order: 'desc' } as const;
-    const { page, sentAtMs } = await listPage(this.#deps, latest, this.#signal);
+    const first = { offset: 0, limit: PAGE };
+    const { rows, sentAtMs } = await readRows(this.#deps, BY_EDIT, first, this.#signal);
     const productIds = await databases.reader.ask('unreadSince', {
-      productIds: page.products.map(({ id }) => id),
+      productIds: rows.map(({ id }) => id),
       sinceMs: latestMs + REPLICA_LAG_MS,
     });
     if (productIds.length > 0) {

@@ -394,6 +394,7 @@ export const runs = sqliteTable(
     listOffset: integer('list_offset').notNull(),
     listLastId: text('list_last_id'),
     listDone: integer('list_done').$type<Flag>().notNull(),
+    listGap: text('list_gap'),
     total: integer('total').notNull(),
     done: integer('done').notNull(),
     drift: integer('drift').notNull(),

@@ -1,14 +1,31 @@
 /** What the mirror’s file says about its state (src/ops/state/state.ts decides it). */
 import type { UntoldChange } from '../../core/model.ts';
-import { and, eq, gte, isNotNull, isNull, lt, notInArray, sql } from '../../sqlite/drizzle.ts';
+import { and, desc, eq, gte, isNotNull, isNull, lt, ne, notInArray, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { countOf, existsIn, flag, query, select, withBooleans, type Params } from '../../sqlite/query.ts';
-import { dueReads, liveCounts, mirrorState, products, serviceState } from '../file/schema.ts';
+import {
+  countOf,
+  existsIn,
+  flag,
+  query,
+  scalar,
+  select,
+  withBooleans,
+  type Params,
+} from '../../sqlite/query.ts';
+import { dueReads, liveCounts, mirrorState, products, runs, serviceState } from '../file/schema.ts';
 
 const WAITING_MS = 15 * 60_000;
 
 const IS_GIVEN_UP = and(isNotNull(dueReads.failedAtMs), eq(dueReads.givenUp, 1));
 const GIVEN_UP = select({ productId: dueReads.productId }).from(dueReads).where(IS_GIVEN_UP);
+
+const LIST_GAP = scalar(
+  select({ listGap: runs.listGap })
+    .from(runs)
+    .where(and(isNull(runs.productIdsJson), eq(runs.listDone, 1), ne(runs.state, 'failed')))
+    .orderBy(desc(runs.id))
+    .limit(1),
+);
 
 const FACTS = query((params: Params<{ nowMs: number | null }>) =>
   select({
@@ -54,6 +71,8 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
       sql`${dueReads} cross join ${products}`,
       and(eq(products.productId, dueReads.productId), IS_GIVEN_UP, isNull(products.goneAtMs)),
     ),
+    /** Rows that the store could not list in the last list of its catalogue, in words. */
+    listGap: LIST_GAP,
     /** Products held by the mass-removal guard, whole or in part. */
     heldRemovals: countOf(dueReads, eq(dueReads.held, 1)),
   })

@@ -62,6 +62,7 @@ export function prepareCommands(db: Db, inbox: Db) {
     list_offset = @listOffset,
     list_last_id = @listLastId,
     list_done = @listDone,
+    list_gap = @listGap,
     total = max(total, @total)`);
   const retryFailures = db.prepare(RETRY_FAILURES);
   return {

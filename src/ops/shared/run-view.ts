@@ -11,6 +11,7 @@ export function viewRun(run: Run) {
     done: run.done,
     drift: run.drift,
     failed: run.failed,
+    list_gap: run.listGap,
     error: run.error,
   };
 }

@@ -17,6 +17,10 @@ export const runShape = {
   done: z.int(),
   drift: z.int().meta({ description: 'Differences that its reads found and corrected.' }),
   failed: z.int().meta({ description: 'Products whose reads failed.' }),
+  list_gap: z
+    .string()
+    .nullable()
+    .meta({ description: 'Rows that the store could not list, which the run has left out.' }),
   error: z.string().nullable(),
 };
 

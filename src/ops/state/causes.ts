@@ -255,6 +255,15 @@ export const CAUSES = {
       'See the latest error in `stock-mirror status`; `stock-mirror resync` tries again. If the store keeps refusing a product, report it to the store.',
     alertAfter: '30m',
   },
+  list_gap: {
+    severity: 'warning',
+    owner: 'store',
+    message:
+      'The store cannot list all of its products: reading its list by id fails {gap}. New products there are unknown until a webhook names them, and no deleted product is removed.',
+    remedy:
+      'Report it to the store: `POST /v1/product/list` with `sort_by` id, that offset and limit 1 fails. The cause ends with the next whole list, such as that of `stock-mirror resync`.',
+    alertAfter: '30m',
+  },
   unchecked: {
     severity: 'warning',
     owner: 'operator',
@@ -346,6 +355,7 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   because: '',
   difference: '10 s or more ahead of or behind',
   delivery: '',
+  gap: 'at some rows',
 };
 
 export function causeOf(

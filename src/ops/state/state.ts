@@ -153,6 +153,7 @@ function isCause(code: string): code is CauseCode {
 function* fileCauses(file: StateFacts, pendingReads: number | null): Generator<Cause> {
   const { heldRemovals, givenUpReads, givenUpLive, products } = file;
   if (heldRemovals > 0) yield causeOf('held_removals', null, { products: counted(heldRemovals, 'product') });
+  if (file.listGap !== null) yield causeOf('list_gap', null, { gap: file.listGap });
   const isCatchingUp = !file.hasFullSync || file.hasUnread;
   if (!isCatchingUp && !isIsolated(givenUpLive, products)) {
     yield causeOf('refused_products', null, { products: counted(givenUpReads, 'product') });

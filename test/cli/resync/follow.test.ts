@@ -14,6 +14,7 @@ const running: RunView = {
   done: 3,
   drift: 0,
   failed: 0,
+  list_gap: null,
   error: null,
 };
 const done: RunView = { ...running, state: 'done', done: 9 };

@@ -232,6 +232,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     'live parked_reads',
     /^1 product cannot be read/,
   ],
+  ['rows that cannot be listed', file({ listGap: 'at offset 160 (500)' }), 'live list_gap', /at offset 160/],
   [
     'two causes: the urgent one first',
     own({

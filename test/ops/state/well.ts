@@ -32,5 +32,6 @@ export const WELL_FILE: StateFacts = {
   isReadOverdue: false,
   givenUpReads: 0,
   givenUpLive: 0,
+  listGap: null,
   heldRemovals: 0,
 };
