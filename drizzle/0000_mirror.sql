@@ -75,6 +75,7 @@ CREATE TABLE `live_counts` (
 	`products` integer NOT NULL,
 	`variants` integer NOT NULL,
 	`levels` integer NOT NULL,
+	`sellable` integer NOT NULL,
 	CONSTRAINT "live_counts_single" CHECK(id = 1)
 );
 --> statement-breakpoint
@@ -116,11 +117,6 @@ CREATE TABLE `product_details` (
 	`product_id` text PRIMARY KEY NOT NULL,
 	`detail_json` text NOT NULL
 );
---> statement-breakpoint
-CREATE TABLE `product_stock_levels` (
-	`product_id` text PRIMARY KEY NOT NULL,
-	`levels` integer NOT NULL
-) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `products` (
 	`product_id` text PRIMARY KEY NOT NULL,
@@ -233,6 +229,7 @@ CREATE TABLE `variants` (
 	`change_seq` integer NOT NULL,
 	`live_levels` integer DEFAULT 0 NOT NULL,
 	`sold_as_total` integer GENERATED ALWAYS AS (kind NOT IN ('own', 'assembled') OR total_hi_ms > -8640000000000000 OR live_levels = 0) VIRTUAL,
+	`sellable_rows` integer GENERATED ALWAYS AS (CASE WHEN sold_as_total THEN gone_at_ms IS NULL AND available_qty IS NOT NULL ELSE live_levels END) VIRTUAL,
 	CONSTRAINT "variants_kind" CHECK(kind IN ('own', 'pulled', 'bundle', 'assembled')),
 	CONSTRAINT "variants_negative" CHECK(allow_negative_stock IN (0, 1))
 ) WITHOUT ROWID;
@@ -256,7 +253,50 @@ VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, -8640000000000000, 0, 0, 0, '
 --> statement-breakpoint
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint
-INSERT INTO `live_counts` (`id`, `products`, `variants`, `levels`) VALUES (1, 0, 0, 0);
+INSERT INTO `live_counts` (`id`, `products`, `variants`, `levels`, `sellable`) VALUES (1, 0, 0, 0, 0);
+--> statement-breakpoint
+-- Rows are removed by `gone_at_ms`, and never deleted.
+CREATE TRIGGER `products_inserted` AFTER INSERT ON `products` WHEN NEW.`gone_at_ms` IS NULL
+BEGIN
+  UPDATE `live_counts` SET `products` = `products` + 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `products_updated` AFTER UPDATE OF `gone_at_ms` ON `products`
+WHEN (NEW.`gone_at_ms` IS NULL) <> (OLD.`gone_at_ms` IS NULL)
+BEGIN
+  UPDATE `live_counts` SET `products` = `products` + (NEW.`gone_at_ms` IS NULL) - (OLD.`gone_at_ms` IS NULL);
+END;
+--> statement-breakpoint
+CREATE TRIGGER `variants_inserted` AFTER INSERT ON `variants`
+BEGIN
+  UPDATE `live_counts` SET
+    `variants` = `variants` + (NEW.`gone_at_ms` IS NULL),
+    `sellable` = `sellable` + NEW.`sellable_rows`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `variants_updated`
+AFTER UPDATE OF `gone_at_ms`, `kind`, `total_hi_ms`, `available_qty`, `live_levels` ON `variants`
+WHEN (NEW.`gone_at_ms` IS NULL) <> (OLD.`gone_at_ms` IS NULL) OR NEW.`sellable_rows` <> OLD.`sellable_rows`
+BEGIN
+  UPDATE `live_counts` SET
+    `variants` = `variants` + (NEW.`gone_at_ms` IS NULL) - (OLD.`gone_at_ms` IS NULL),
+    `sellable` = `sellable` + NEW.`sellable_rows` - OLD.`sellable_rows`;
+END;
+--> statement-breakpoint
+-- The row of the variant is written before its stock levels.
+CREATE TRIGGER `stock_levels_inserted` AFTER INSERT ON `stock_levels` WHEN NEW.`gone_at_ms` IS NULL
+BEGIN
+  UPDATE `live_counts` SET `levels` = `levels` + 1;
+  UPDATE `variants` SET `live_levels` = `live_levels` + 1 WHERE `variant_id` = NEW.`variant_id`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `stock_levels_updated` AFTER UPDATE OF `gone_at_ms` ON `stock_levels`
+WHEN (NEW.`gone_at_ms` IS NULL) <> (OLD.`gone_at_ms` IS NULL)
+BEGIN
+  UPDATE `live_counts` SET `levels` = `levels` + (NEW.`gone_at_ms` IS NULL) - (OLD.`gone_at_ms` IS NULL);
+  UPDATE `variants` SET `live_levels` = `live_levels` + (NEW.`gone_at_ms` IS NULL) - (OLD.`gone_at_ms` IS NULL)
+  WHERE `variant_id` = NEW.`variant_id`;
+END;
 --> statement-breakpoint
 -- No reader sees a barrier without a state that is no longer live.
 CREATE TRIGGER `mirror_state_barrier` AFTER UPDATE OF `trusted_after_ms` ON `mirror_state`

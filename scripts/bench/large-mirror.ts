@@ -16,17 +16,11 @@ export function createLargeMirror(path: string, levels: number): Db {
   const db = openWriter(path);
   db.pragma('synchronous = OFF');
   const fill = db.transaction((from: number, count: number, atMs: number) => {
-    for (const sql of [PRODUCTS, VARIANTS, LEVELS, COUNTS]) db.prepare(sql).run({ from, count, atMs });
+    for (const sql of [PRODUCTS, VARIANTS, LEVELS]) db.prepare(sql).run({ from, count, atMs });
   });
   for (let from = 0; from < products; from += PRODUCTS_AT_ONCE) {
     fill(from, Math.min(PRODUCTS_AT_ONCE, products - from), Date.now());
   }
-  db.prepare(
-    `UPDATE live_counts SET
-       products = @products,
-       variants = @products * ${VARIANTS_PER_PRODUCT},
-       levels = @products * ${LEVELS_PER_PRODUCT}`,
-  ).run({ products });
   db.prepare('UPDATE mirror_state SET change_seq = ?').run(products * LEVELS_PER_PRODUCT);
   db.exec('UPDATE service_state SET last_full_sync_at_ms = 1');
   db.pragma('wal_checkpoint(TRUNCATE)');
@@ -58,13 +52,13 @@ const PRODUCTS = `
 const VARIANTS = `
   INSERT INTO variants (
     variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock, bundled_by_count,
-    as_of_ms, verified_at_ms, event_at_ms, change_seq, live_levels
+    as_of_ms, verified_at_ms, event_at_ms, change_seq
   )
   ${numbers(VARIANTS_PER_PRODUCT)}
   SELECT
     CAST(${FIRST_VARIANT} + n AS TEXT), CAST(${FIRST_PRODUCT} + n / ${VARIANTS_PER_PRODUCT} AS TEXT), 'SKU-' || n,
     'แบบที่ ' || (1 + n % ${VARIANTS_PER_PRODUCT}), 'own', ${50 * LEVELS_PER_VARIANT}, 0, 0,
-    @atMs, @atMs, @atMs, (n + 1) * ${LEVELS_PER_VARIANT}, ${LEVELS_PER_VARIANT}
+    @atMs, @atMs, @atMs, (n + 1) * ${LEVELS_PER_VARIANT}
   FROM numbers`;
 
 const LEVELS = `
@@ -77,8 +71,3 @@ const LEVELS = `
     CAST(${FIRST_VARIANT} + n / ${LEVELS_PER_VARIANT} AS TEXT), CAST(701 + n % ${LEVELS_PER_VARIANT} AS TEXT),
     50, 'read', @atMs, 0, 50, 0, @atMs, @atMs, @atMs, @atMs, @atMs, 50, 0, @atMs, n + 1
   FROM numbers`;
-
-const COUNTS = `
-  INSERT INTO product_stock_levels (product_id, levels)
-  ${numbers(1)}
-  SELECT CAST(${FIRST_PRODUCT} + n AS TEXT), ${LEVELS_PER_PRODUCT} FROM numbers`;

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { inboxPath } from '../inbox/inbox-file.ts';
+import { MOST_COUNTED } from '../mirror/file/suspicion.ts';
 import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
@@ -37,7 +38,7 @@ const countsSchema = z.object({
   products: z.number(),
   variants: z.number(),
   levels: z.number(),
-  suspect_count: z.number(),
+  sellable: z.object({ total: z.number(), trusted: z.number().nullable() }),
   pending_reads: z.number(),
   open_gaps: z.number(),
   pending_removals: z.number(),
@@ -81,8 +82,8 @@ With ROLE=receiver it shows the receiver's state, and --wait waits until that is
       { what: 'the state of the mirror', run: 'stock-mirror status' },
       { what: 'wait up to 10 minutes for a mirror at rest', run: 'stock-mirror status --wait --timeout 600' },
       {
-        what: 'state, causes and suspect levels, as JSON',
-        run: "stock-mirror status --json | jq '{state, causes: [.causes[].code], suspect_count}'",
+        what: 'state, causes and how much can be sold, as JSON',
+        run: "stock-mirror status --json | jq '{state, causes: [.causes[].code], sellable}'",
       },
     ],
   });
@@ -228,7 +229,7 @@ function describe(status: Status, { database, role }: LocalConfig, { hidden }: A
   const counts = parsed.data;
   rows.push(
     ['mirrored', `${counts.products} products, ${counts.variants} variants, ${counts.levels} stock levels`],
-    ['suspect levels', String(counts.suspect_count)],
+    ['trusted quantities', trustedOf(counts.sellable)],
     ['pending reads', String(counts.pending_reads)],
     ['open gaps', String(counts.open_gaps)],
     ['last webhook accepted from the store', ago(counts.last_accepted_at)],
@@ -256,6 +257,10 @@ function describe(status: Status, { database, role }: LocalConfig, { hidden }: A
   if (counts.dead_letters > 0) rows.push(['dead letters', `${counts.dead_letters} deliveries or items`]);
   if (counts.last_read_error !== null) rows.push(['failed read', counts.last_read_error]);
   return table(rows);
+}
+
+function trustedOf({ total, trusted }: { readonly total: number; readonly trusted: number | null }): string {
+  return trusted === null ? `more than ${MOST_COUNTED} of ${total} are not` : `${trusted} of ${total}`;
 }
 
 function table(rows: readonly (readonly [name: string, value: string])[]): string {

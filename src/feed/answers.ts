@@ -29,7 +29,7 @@ const trust = z.looseObject({
   as_of: z.number(),
   last_seq: z.int(),
   untrusted: z.array(z.looseObject({ ...key, why_not: z.string() })).nullable(),
-  untrusted_count: z.number(),
+  untrusted_count: z.number().nullable(),
 });
 
 /** With the last number that its rows contain. */

@@ -60,7 +60,7 @@ export interface Trust {
   readonly as_of: number;
   /** Every other row is trusted. null: trust no row. */
   readonly untrusted: readonly UntrustedRow[] | null;
-  /** null: unknown. */
+  /** null: unknown, or more than 10,000. */
   readonly untrusted_count: number | null;
 }
 

@@ -255,7 +255,7 @@ async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   sandbox.network.loseNext(1);
   sandbox.operations.add({ ...present(others[2]), by: 5 });
   sandbox.operations.add({ ...present(others[2]), by: -2 });
-  await eventually(() => statusOf(mirror.databasePath).suspect_count > 0, { what: 'a suspect level' });
+  await eventually(() => statusOf(mirror.databasePath).open_gaps > 0, { what: 'a suspect level' });
   return level;
 }
 

@@ -76,7 +76,7 @@ test('changes nothing in a live mirror', async () => {
   onTestFinished(() => void db.close());
   const stock = db.prepare('SELECT * FROM mirror_stock ORDER BY variant_id, warehouse_id');
   const status = db.prepare<[], Record<string, unknown>>(
-    'SELECT state, suspect_count, open_gaps, pending_reads, last_seq FROM mirror_status',
+    'SELECT state, open_gaps, pending_reads, last_seq FROM mirror_status',
   );
   const deadLetters = db.prepare('SELECT count(*) FROM dead_letters').pluck();
   const before = [stock.all(), status.get(), deadLetters.get()];

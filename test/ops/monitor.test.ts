@@ -101,13 +101,17 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
     ['repair_seconds_sum', 40],
     ['service_requests_total{endpoint="/v1/product/detail",status="429"}', 1],
     ['service_requests_total{endpoint="/v1/product/detail",status="none"}', 1],
-    ['suspect_levels', Number.NaN],
+    ['sellable{trusted="0"}', Number.NaN],
+    ['sellable{trusted="1"}', Number.NaN],
   ] as const) {
     expect(await value(`stock_mirror_${series}`), series).toBe(expected);
   }
   watch.start();
   sampler.start();
-  await eventually(async () => (await value('stock_mirror_suspect_levels')) === 0, { what: 'a sample' });
+  const trusted = () => value('stock_mirror_sellable{trusted="1"}');
+  await eventually(async () => !Number.isNaN(await trusted()), { what: 'a sample' });
+  // No heartbeat vouches for them.
+  expect([await trusted(), await value('stock_mirror_sellable{trusted="0"}')]).toEqual([0, 1]);
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
   await watch.state.beat(Date.now());
   expect(await value('stock_mirror_state{state="catching_up"}')).toBe(1);

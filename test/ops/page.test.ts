@@ -119,31 +119,31 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
   const ops = await startOps(databases, { operator });
   const overview = async () => words(await show(ops, '/'));
   const notYet = 'Catching up Do not rely on these values yet';
-  expect(await overview()).toContain(`${notYet} The mirror has no stock level.`);
+  expect(await overview()).toContain(`${notYet} The mirror has no quantity to sell.`);
   await change(databases, 'a', 200, { id: '200', old: 4, new: 3 });
-  await expect.poll(overview).toContain(`${notYet} All stock levels (1) are suspect until they are read.`);
+  await expect.poll(overview).toContain(`${notYet} All quantities (1) are suspect until they are read.`);
 
   await read(databases);
   expect(await overview()).toContain(
     'Catching up You can rely on the values that are not suspect ' +
-      'Suspect: 1 of 2 stock levels. The others are current.',
+      'Suspect: 1 of 2 quantities. The others are current.',
   );
   const other = detail('2', [{ id: '200', levels: { 1: 3 } }]);
   await databases.writer.append(readInput('2', other, { sentAtMs: Date.now() - 100_000 }));
   databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
-  expect(await overview()).toContain('You can rely on these values 2 stock levels, all current.');
+  expect(await overview()).toContain('You can rely on these values 2 quantities, all current.');
   const waiting = `
     INSERT INTO due_reads (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms)
     VALUES ('2', 'derived', 3, 0, 0, 0, 0)`;
   databases.change(waiting);
   expect(await overview()).toContain(
-    'You can rely on all values that are not suspect 2 stock levels, all current.',
+    'You can rely on all values that are not suspect 2 quantities, all current.',
   );
   databases.change("DELETE FROM due_reads WHERE product_id = '2'");
 
   await change(databases, 'b', 1, { old: 9, new: 8 });
-  await expect.poll(overview).toContain('Suspect: 1 of 2 stock levels. The others are current.');
-  expect(await overview()).toMatch(/Suspect levels 1 of 2/);
+  await expect.poll(overview).toContain('Suspect: 1 of 2 quantities. The others are current.');
+  expect(await overview()).toMatch(/Suspect quantities 1 of 2/);
 
   blocked = { kind: 'credentials', message, untilMs: null, sinceMs: 0 };
   const page = await show(ops, '/');
@@ -479,7 +479,7 @@ test('plots the last day, with a gap where no mirror ran', async () => {
   });
   expect((plots[0] as { times: number[] }).times).toHaveLength(144);
   expect(words(page)).toContain('Deliveries per minute 3,600 committed, 30 refused');
-  expect(words(page)).toContain('Suspect levels at most 3');
+  expect(words(page)).toContain('Suspect quantities at most 3');
 });
 
 test('plots only the last hour of a new mirror, with the values in a table', async () => {
@@ -592,7 +592,30 @@ test('shows the total of a pulled product next to a warehouse that no read can v
   );
   const page = words(await show(ops, '/stock'));
   expect(page).toMatch(/total \(another seller’s stock\) 8 – – as of/);
-  expect(page).toMatch(/ 1 not trusted 4 – – webhook/);
+  expect(page).toMatch(/ 1 not verified 4 – – webhook/);
+  const suspects = words(await show(ops, '/stock?suspect=1'));
+  expect(suspects).toMatch(/Suspect 0 .*No match/);
+});
+
+test('marks a variant’s total like the warehouses that it is the sum of', async () => {
+  const databases = newDatabases();
+  let blocked: Operator['blocked'] = null;
+  const operator = {
+    ...operatorOf(databases),
+    get blocked() {
+      return blocked;
+    },
+  };
+  const ops = await startOps(databases, { operator });
+  await read(databases);
+  const page = async () => words(await show(ops, '/variants/100'));
+  expect(await page()).not.toMatch(/suspect|not trusted/);
+  await change(databases, 'b', 1, { old: 9, new: 8 });
+  await expect.poll(page).toMatch(/ 1 suspect 8 .* Total suspect /);
+  databases.change('DELETE FROM gaps');
+  expect(await page()).not.toMatch(/suspect|not trusted/);
+  blocked = { kind: 'credentials', message: '401', untilMs: null, sinceMs: 0 };
+  expect(await page()).toMatch(/ 1 not trusted 8 .* Total not trusted /);
 });
 
 test('shows why a page cannot be shown, and tries it again', async () => {

@@ -116,8 +116,8 @@ describe('counts rows that are not trusted, not products and variants that may h
 
 test('is computed once a second, whoever asks', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const ask = vi.fn(() => Promise.resolve({ state: 'live', cause: null, untrusted: [] }));
-  const feed = new TrustFeed({ reader: { ask: ask as never }, state: { last: null }, now: () => 7 });
+  const ask = vi.fn(() => Promise.resolve({ state: 'live', cause: null, untrusted: [], untrusted_count: 0 }));
+  const feed = new TrustFeed({ reader: { ask: ask as never }, now: () => 7 });
   for (let n = 0; n < 5; n += 1) await feed.now();
   expect(ask).toHaveBeenCalledTimes(1);
   vi.advanceTimersByTime(1_000);

@@ -264,7 +264,6 @@ export interface StatusRow {
   readonly last_seq: number;
   readonly state: string;
   readonly pending_reads: number;
-  readonly suspect_count: number;
   readonly open_gaps: number;
   readonly alive_at: number;
   readonly last_full_sync_at: number | null;

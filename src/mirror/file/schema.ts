@@ -87,11 +87,18 @@ export const variants = sqliteTable(
     goneAtMs: integer('gone_at_ms'),
     lookupAtMs: integer('lookup_at_ms'),
     changeSeq: integer('change_seq').notNull(),
-    /** Stock levels that are not removed: maintained by the writer instead of counted. */
+    /** Stock levels that are not removed. Triggers of the migration count them. */
     liveLevels: integer('live_levels').notNull().default(0),
     /** 1 if the variant's total is sold, because reads do not show the quantities of its warehouses, or it has none. */
     soldAsTotal: integer('sold_as_total').generatedAlwaysAs(
       sql.raw(`kind NOT IN ('own', 'assembled') OR total_hi_ms > ${EARLIEST_MS} OR live_levels = 0`),
+      { mode: 'virtual' },
+    ),
+    /** Its rows in `mirror_sellable`. */
+    sellableRows: integer('sellable_rows').generatedAlwaysAs(
+      sql.raw(
+        'CASE WHEN sold_as_total THEN gone_at_ms IS NULL AND available_qty IS NOT NULL ELSE live_levels END',
+      ),
       { mode: 'virtual' },
     ),
   },
@@ -313,7 +320,7 @@ export const mirrorState = sqliteTable(
   () => [check('mirror_state_single', sql`id = 1`), check('mirror_state_way_in', isOneOf('way_in', WAYS_IN))],
 );
 
-/** Numbers of live rows, maintained instead of counted. */
+/** Numbers of rows that are not removed, and of rows of `mirror_sellable`. Triggers of the migration count them. */
 export const liveCounts = sqliteTable(
   'live_counts',
   {
@@ -321,15 +328,10 @@ export const liveCounts = sqliteTable(
     products: integer('products').notNull(),
     variants: integer('variants').notNull(),
     levels: integer('levels').notNull(),
+    sellable: integer('sellable').notNull(),
   },
   () => [check('live_counts_single', sql`id = 1`)],
 );
-
-/** Number of live stock levels of each product: those that a suspect product makes suspect. */
-export const productStockLevels = sqliteTable('product_stock_levels', {
-  productId: text('product_id').primaryKey(),
-  levels: integer('levels').notNull(),
-});
 
 /**
  * Only the apply thread has a connection that writes. Who decides, and when it is written:

@@ -43,7 +43,6 @@ export const WHY_NOT = {
   read_due:
     'something contradicts the quantity, or a component of the bundle has changed, and a read of its product is due',
   gap: 'a webhook before the last one is late or lost',
-  unexplained: 'a read moved the total of the variant, and the warehouse is unknown',
 } as const;
 export type WhyNot = keyof typeof WHY_NOT;
 
@@ -52,7 +51,9 @@ interface Ground {
   /** SQL conditions; null: it concerns no such row. */
   readonly level: string | null;
   readonly total: string | null;
-  /** Selects the variants that it concerns. An index finds them, so that the cost grows with the doubts. */
+  /** It concerns all rows of a variant, or none. */
+  readonly isOfVariant: boolean;
+  /** The variants that it concerns. An index finds them, so that the cost grows with the doubts. */
   readonly variants: string;
 }
 
@@ -62,17 +63,19 @@ const GROUNDS: readonly Ground[] = [
     why: 'unknown_product',
     level: UNMAPPED,
     total: UNMAPPED,
+    isOfVariant: true,
     variants: `
-      SELECT variant_id FROM variants INDEXED BY variants_unmapped
-      WHERE product_id IS NULL AND gone_at_ms IS NULL`,
+      FROM variants INDEXED BY variants_unmapped
+      WHERE variants.product_id IS NULL AND variants.gone_at_ms IS NULL`,
   },
   {
     why: 'not_read',
     level: NOT_READ,
     total: NOT_READ,
+    isOfVariant: true,
     // A product that only a list has named has no variants.
     variants: `
-      SELECT variants.variant_id FROM products
+      FROM products
       CROSS JOIN variants ON variants.product_id = products.product_id
       WHERE ${UNREAD_PRODUCT} AND products.read_at_ms > ${EARLIEST_MS} AND variants.gone_at_ms IS NULL`,
   },
@@ -80,8 +83,9 @@ const GROUNDS: readonly Ground[] = [
     why: 'unchecked',
     level: UNCHECKED_LEVEL,
     total: UNCHECKED_PRODUCT,
+    isOfVariant: false,
     variants: `
-      SELECT variants.variant_id FROM products
+      FROM products
       CROSS JOIN variants ON variants.product_id = products.product_id
       WHERE products.gone_at_ms IS NULL AND ${UNCHECKED_PRODUCT} AND products.read_at_ms > ${EARLIEST_MS}
         AND variants.gone_at_ms IS NULL`,
@@ -90,8 +94,9 @@ const GROUNDS: readonly Ground[] = [
     why: 'read_due',
     level: REQUESTED,
     total: REQUESTED,
+    isOfVariant: true,
     variants: `
-      SELECT variants.variant_id FROM due_reads INDEXED BY due_reads_suspect
+      FROM due_reads INDEXED BY due_reads_suspect
       CROSS JOIN variants ON variants.product_id = due_reads.product_id
       WHERE due_reads.is_suspect = 1 AND variants.gone_at_ms IS NULL`,
   },
@@ -99,8 +104,9 @@ const GROUNDS: readonly Ground[] = [
     why: 'read_due',
     level: null,
     total: BUNDLE_IS_DUE,
+    isOfVariant: true,
     variants: `
-      SELECT variants.variant_id FROM mirror_state
+      FROM mirror_state
       CROSS JOIN variants INDEXED BY variants_bundle
       WHERE mirror_state.bundles_due_at_ms IS NOT NULL
         AND variants.kind = 'bundle' AND variants.gone_at_ms IS NULL`,
@@ -109,15 +115,11 @@ const GROUNDS: readonly Ground[] = [
     why: 'gap',
     level: LEVEL_HAS_GAP,
     total: VARIANT_HAS_GAP,
-    variants: `SELECT variant_id FROM gaps WHERE variant_id > ''`,
-  },
-  {
-    why: 'unexplained',
-    level: UNEXPLAINED,
-    total: null,
+    isOfVariant: false,
     variants: `
-      SELECT stock_levels.variant_id FROM stock_levels
-      WHERE ${UNEXPLAINED} AND stock_levels.gone_at_ms IS NULL`,
+      FROM (SELECT DISTINCT variant_id FROM gaps WHERE variant_id > '') AS open
+      CROSS JOIN variants ON variants.variant_id = open.variant_id
+      LEFT JOIN products ON products.product_id = variants.product_id`,
   },
 ];
 
@@ -140,6 +142,8 @@ const firstOf = (cases: readonly Case[]): string =>
 
 export const SUSPECT_LEVEL = anyOf(LEVEL_GROUNDS);
 export const SUSPECT_TOTAL = anyOf(TOTAL_GROUNDS);
+/** Of a row of `mirror_stock`. A level that is sold is never unexplained: its reads show it. */
+export const SUSPECT_STOCK = `(${SUSPECT_LEVEL} OR ${UNEXPLAINED})`;
 
 const DISTRUSTED: Case = [
   'state',
@@ -156,73 +160,31 @@ export const TOTAL_WHY_NOT = firstOf([DISTRUSTED, ...TOTAL_GROUNDS]);
 export const LEVEL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...LEVEL_GROUNDS])}`;
 export const TOTAL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...TOTAL_GROUNDS])}`;
 
-const isRead = (row: string): string =>
-  `NOT EXISTS (SELECT 1 FROM products WHERE products.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;
-const VARIANT_IS_READ = isRead('variants');
-
-/** Look up few unread products one by one; scan in id order when there are many, as after a downtime. */
-const FEW_UNREAD = 5_000;
-
-const levelsOfUnread = (from: string): string => `(
-    SELECT coalesce(sum(product_stock_levels.levels), 0)
-    FROM ${from} ON product_stock_levels.product_id = products.product_id
-    WHERE ${UNREAD_PRODUCT}
-  )`;
-
-/** Each level counts with its first ground, starting from the grounds, never from the stock (CROSS JOIN). */
-export const SUSPECT_COUNT = `CASE
-    WHEN (
-      SELECT count(*) FROM (SELECT 1 FROM products WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
-    ) <= ${FEW_UNREAD}
-    THEN ${levelsOfUnread('products CROSS JOIN product_stock_levels')}
-    ELSE ${levelsOfUnread('product_stock_levels CROSS JOIN products')}
-  END + (
-    SELECT coalesce(sum(product_stock_levels.levels), 0) FROM due_reads
-    CROSS JOIN product_stock_levels ON product_stock_levels.product_id = due_reads.product_id
-    WHERE due_reads.is_suspect = 1 AND ${isRead('due_reads')}
-  ) + (
-    SELECT count(DISTINCT gaps.variant_id || '/' || gaps.warehouse_id) FROM gaps
-    CROSS JOIN variants ON variants.variant_id = gaps.variant_id
-    WHERE variants.product_id IS NOT NULL AND NOT ${REQUESTED} AND ${VARIANT_IS_READ}
-  ) + (
-    SELECT count(*) FROM stock_levels CROSS JOIN variants ON variants.variant_id = stock_levels.variant_id
-    WHERE ${UNEXPLAINED} AND stock_levels.gone_at_ms IS NULL AND variants.product_id IS NOT NULL
-      AND NOT ${REQUESTED} AND ${VARIANT_IS_READ} AND NOT ${LEVEL_HAS_GAP}
-  ) + (
-    SELECT count(*) FROM products
-    CROSS JOIN variants ON variants.product_id = products.product_id
-    CROSS JOIN stock_levels ON stock_levels.variant_id = variants.variant_id
-    WHERE products.gone_at_ms IS NULL AND products.read_at_ms >= ${TRUSTED_AFTER} AND ${UNCHECKED_LEVEL}
-      AND stock_levels.gone_at_ms IS NULL AND NOT ${REQUESTED} AND NOT ${LEVEL_HAS_GAP} AND NOT ${UNEXPLAINED}
-  ) + (
-    SELECT count(*) FROM variants CROSS JOIN stock_levels ON stock_levels.variant_id = variants.variant_id
-    WHERE ${UNMAPPED} AND stock_levels.gone_at_ms IS NULL
-  )`;
-
 /** A list of untrusted rows has at most this many, so that a consumer can apply it in one transaction. */
 export const MOST_LISTED = 1_000;
 
-const DOUBTFUL = GROUNDS.map(({ variants }) => variants).join('\n  UNION ALL\n');
+/** More are counted as "more": a number that nobody can check row by row is not worth its cost. */
+export const MOST_COUNTED = 10_000;
 
-/** @returns every variant that may have a suspect row, once, found one by one. */
-export function* doubtfulVariants(db: Db): Iterable<string> {
-  const seen = new Set<string>();
-  for (const variantId of column<[], string>(db, DOUBTFUL).iterate()) {
-    if (seen.has(variantId)) continue;
-    seen.add(variantId);
-    yield variantId;
-  }
-}
+const SUSPECT_ROWS = `CASE
+        WHEN variants.sold_as_total THEN variants.sellable_rows
+        ELSE (
+          SELECT count(*) FROM stock_levels
+          WHERE stock_levels.variant_id = variants.variant_id AND stock_levels.gone_at_ms IS NULL
+            AND ${SUSPECT_LEVEL}
+        )
+      END`;
 
-/** With more of them, a scan of the mirror finds some soon. */
-const FEW = 2_000;
+/**
+ * Selects the variants with a ground, perhaps several times, and how many of their rows in `mirror_sellable` have
+ * one. SQLite finds them one by one.
+ */
+export const SUSPECT_VARIANTS = GROUNDS.map(({ variants, isOfVariant }) => {
+  const rows = isOfVariant ? 'variants.sellable_rows' : SUSPECT_ROWS;
+  return `SELECT variants.variant_id AS variant_id, ${rows} AS suspect_rows ${variants}`;
+}).join('\n  UNION ALL\n');
 
-/** @returns the doubtful variants in SQLite's order of ids; null if there are too many. */
-export function fewDoubtful(db: Db): readonly string[] | null {
-  const found: string[] = [];
-  for (const variantId of doubtfulVariants(db)) {
-    if (found.length === FEW) return null;
-    found.push(variantId);
-  }
-  return found.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-}
+/** Selects the variants with levels that no read explains, perhaps several times. None of them is sold. */
+export const UNEXPLAINED_VARIANTS = `
+  SELECT stock_levels.variant_id AS variant_id FROM stock_levels INDEXED BY stock_levels_unexplained
+  WHERE ${UNEXPLAINED} AND stock_levels.gone_at_ms IS NULL`;

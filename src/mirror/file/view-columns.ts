@@ -38,6 +38,7 @@ export const mirrorStock = sqliteView('mirror_stock', {
   suspect: integer().$type<Flag>().notNull(),
   change_seq: integer().notNull(),
   warehouse_name: text(),
+  sellable: integer().$type<Flag>().notNull(),
 }).existing();
 
 export const mirrorVariants = sqliteView('mirror_variants', {
@@ -89,7 +90,6 @@ export const mirrorStatus = sqliteView('mirror_status', {
   last_full_sync_at: integer(),
   oldest_verified_at: integer(),
   pending_reads: integer().notNull(),
-  suspect_count: integer().notNull(),
   open_gaps: integer().notNull(),
   last_seq: integer().notNull(),
   alive_at: integer(),

@@ -5,8 +5,7 @@ import { STATE, STATE_CAUSE } from './state.ts';
 import {
   LEVEL_TRUSTED,
   LEVEL_WHY_NOT,
-  SUSPECT_COUNT,
-  SUSPECT_LEVEL,
+  SUSPECT_STOCK,
   SUSPECT_TOTAL,
   TOTAL_TRUSTED,
   TOTAL_WHY_NOT,
@@ -35,9 +34,10 @@ SELECT
   stock_levels.as_of_ms AS as_of,
   stock_levels.on_hand_as_of_ms AS on_hand_as_of,
   stock_levels.verified_at_ms AS verified_at,
-  ${SUSPECT_LEVEL} AS suspect,
+  ${SUSPECT_STOCK} AS suspect,
   stock_levels.change_seq AS change_seq,
-  ${warehouseNameOf('stock_levels')}
+  ${warehouseNameOf('stock_levels')},
+  variants.sold_as_total = 0 AS sellable
 FROM stock_levels
 JOIN variants ON variants.variant_id = stock_levels.variant_id
 LEFT JOIN products ON products.product_id = variants.product_id
@@ -159,7 +159,9 @@ const PENDING_READS = `(
       ) AND NOT EXISTS (${dueByBarrier('variants.product_id')}
       )
     ) FROM barrier
-  ) + (mirror_state.bundles_due_at_ms IS NOT NULL)`;
+  ) + (mirror_state.bundles_due_at_ms IS NOT NULL AND EXISTS (
+    SELECT 1 FROM variants WHERE variants.kind = 'bundle' AND variants.gone_at_ms IS NULL
+  ))`;
 
 const STATUS = `
 SELECT
@@ -171,7 +173,6 @@ SELECT
   service_state.last_full_sync_at_ms AS last_full_sync_at,
   (SELECT min(read_at_ms) FROM products WHERE gone_at_ms IS NULL AND read_at_ms > 0) AS oldest_verified_at,
   ${PENDING_READS} AS pending_reads,
-  ${SUSPECT_COUNT} AS suspect_count,
   (SELECT count(*) FROM gaps) AS open_gaps,
   mirror_state.change_seq AS last_seq,
   service_state.alive_at_ms AS alive_at,

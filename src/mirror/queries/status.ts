@@ -6,6 +6,7 @@ import { countOf, query, scalar, select, withBooleans, type Params, type RowOf }
 import { inbox } from '../../inbox/inbox-table.ts';
 import { deadLetters, dueReads, liveCounts as counts, mirrorState, variants } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
+import { sellable, suspects, type Sellable } from './suspects.ts';
 
 const LIVE_COUNTS = query(() =>
   select({ products: counts.products, variants: counts.variants, levels: counts.levels }).from(counts),
@@ -44,7 +45,6 @@ const STATUS = query(() =>
     last_full_sync_at: mirrorStatus.last_full_sync_at,
     oldest_verified_at: mirrorStatus.oldest_verified_at,
     pending_reads: mirrorStatus.pending_reads,
-    suspect_count: mirrorStatus.suspect_count,
     open_gaps: mirrorStatus.open_gaps,
     last_seq: mirrorStatus.last_seq,
     alive_at: mirrorStatus.alive_at,
@@ -67,11 +67,18 @@ const STATUS = query(() =>
     .crossJoin(counts),
 );
 
-export type Status = Readonly<RowOf<typeof STATUS>>;
+export interface Status extends Readonly<RowOf<typeof STATUS>> {
+  readonly sellable: Sellable;
+  /** Rows of `mirror_sellable` with a ground of their own, whatever the state; null: more than `MOST_COUNTED`. */
+  readonly suspect_count: number | null;
+}
 
 /** From indexes and maintained counts: the cost grows with the read requests, not with the mirror. */
 export function status(db: Db): Status {
-  return STATUS.one(db);
+  return db.transaction(() => {
+    const suspect = suspects(db);
+    return { ...STATUS.one(db), sellable: sellable(db, suspect), suspect_count: suspect?.rows ?? null };
+  })();
 }
 
 const LAST_SEQ = scalar(select({ seq: max(inbox.seq) }).from(inbox));

@@ -4,9 +4,10 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { and, asc, eq, getViewSelectedFields, gt, gte, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { query, select, type Params, type Query, type RowOf } from '../../sqlite/query.ts';
-import { fewDoubtful, isDistrusted } from '../file/suspicion.ts';
+import { isDistrusted } from '../file/suspicion.ts';
 import { mirrorSellable, mirrorStock, mirrorVariants } from '../file/view-columns.ts';
 import { position, type Position } from './changes.ts';
+import { fewSuspects } from './suspects.ts';
 
 /** An absent value matches any. */
 export interface StockFilter {
@@ -179,7 +180,7 @@ function* candidates<Row>(db: Db, pages: Pages<Row>, args: PageArgs): Iterable<R
 /** @returns null if no index helps. */
 function seeksOf(db: Db, filter: StockFilter): readonly Seek[] | null {
   const seek = seekOf(filter);
-  const suspects = seek === null && wantsSuspects(db, filter) ? fewDoubtful(db) : null;
+  const suspects = seek === null ? suspectsOf(db, filter) : null;
   // In the order of the view, which the next page continues.
   const ids = filter.variantIds?.toSorted() ?? suspects;
   return ids?.map((id): Seek => ['variant_id', id]) ?? (seek && [seek]);
@@ -192,6 +193,8 @@ function seekOf({ variantId, sku, productId }: StockFilter): Seek | null {
   return null;
 }
 
-function wantsSuspects(db: Db, { suspect, trusted }: StockFilter): boolean {
-  return suspect === 1 || (trusted === 0 && !isDistrusted(db));
+/** @returns null if none are wanted, or too many. */
+function suspectsOf(db: Db, { suspect, trusted }: StockFilter): readonly string[] | null {
+  if (suspect === 1) return fewSuspects(db, 'mirror_stock');
+  return trusted === 0 && !isDistrusted(db) ? fewSuspects(db, 'mirror_sellable') : null;
 }

@@ -1,9 +1,9 @@
 /** Which rows of `mirror_sellable` are not trusted (docs/http-api.md#trust). */
 import type { Db } from '../../sqlite/open.ts';
-import { and, isNotNull } from '../../sqlite/drizzle.ts';
 import { isListed, query, select, type Params, type RowOf } from '../../sqlite/query.ts';
-import { doubtfulVariants, isDistrusted, MOST_LISTED, type WhyNot } from '../file/suspicion.ts';
+import { MOST_LISTED, type WhyNot } from '../file/suspicion.ts';
 import { mirrorSellable, mirrorStatus } from '../file/view-columns.ts';
+import { sellable, suspects } from './suspects.ts';
 
 const SHOWN = query(() =>
   select({
@@ -20,66 +20,46 @@ const COLUMNS = {
   why_not: mirrorSellable.why_not,
 };
 
-const FIRST = query(() =>
-  select(COLUMNS)
-    .from(mirrorSellable)
-    .limit(MOST_LISTED + 1),
-);
+const ALL = query(() => select(COLUMNS).from(mirrorSellable));
 
 /** One statement for several variants is four times faster than one for each. */
-const UNTRUSTED_OF = query((params: Params<{ idsJson: string }>) =>
-  select(COLUMNS)
-    .from(mirrorSellable)
-    .where(and(isListed(mirrorSellable.variant_id, params.idsJson), isNotNull(mirrorSellable.why_not))),
+const OF_VARIANTS = query((params: Params<{ idsJson: string }>) =>
+  select(COLUMNS).from(mirrorSellable).where(isListed(mirrorSellable.variant_id, params.idsJson)),
 );
 
-type Row = Readonly<RowOf<typeof FIRST>>;
+type Row = Readonly<RowOf<typeof ALL>>;
 export type UntrustedRow = Row & { readonly why_not: WhyNot };
 
 export interface TrustReport extends Readonly<RowOf<typeof SHOWN>> {
-  /** No row is trusted, whatever its own grounds. */
-  readonly isDistrusted: boolean;
   /** null if there are more than `MOST_LISTED`. */
   readonly untrusted: readonly UntrustedRow[] | null;
+  /** null if there are more than `MOST_COUNTED`. */
+  readonly untrusted_count: number | null;
 }
 
+/** The cost grows with the number of suspect rows, up to `MOST_COUNTED`, not with the mirror. */
 export function trust(db: Db): TrustReport {
   return db.transaction(() => {
-    const isAll = isDistrusted(db);
-    const rows = isAll ? FIRST.iterate(db) : untrustedRows(db);
-    return { ...SHOWN.one(db), isDistrusted: isAll, untrusted: listOf(rows) };
+    const suspect = suspects(db);
+    const { total, trusted } = sellable(db, suspect);
+    const count = trusted === null ? null : total - trusted;
+    const isListed = count !== null && count <= MOST_LISTED;
+    return {
+      ...SHOWN.one(db),
+      untrusted: isListed ? untrustedOf(trusted === 0 ? ALL.all(db) : rowsOf(db, suspect)) : null,
+      untrusted_count: count,
+    };
   })();
 }
 
-const VARIANTS_AT_ONCE = 500;
-
-/** Starts from the doubts, some at a time, so that neither the mirror nor a flood of doubts is read whole. */
-function* untrustedRows(db: Db): Iterable<Row> {
-  let some: string[] = [];
-  for (const variantId of doubtfulVariants(db)) {
-    some.push(variantId);
-    if (some.length < VARIANTS_AT_ONCE) continue;
-    yield* untrustedOf(db, some);
-    some = [];
-  }
-  yield* untrustedOf(db, some);
-}
-
-function untrustedOf(db: Db, variantIds: readonly string[]): Iterable<Row> {
-  return variantIds.length === 0 ? [] : UNTRUSTED_OF.iterate(db, { idsJson: JSON.stringify(variantIds) });
+function rowsOf(db: Db, suspect: ReturnType<typeof suspects>): readonly Row[] {
+  return OF_VARIANTS.all(db, { idsJson: JSON.stringify([...(suspect?.variantIds ?? [])]) });
 }
 
 const isUntrusted = (row: Row): row is UntrustedRow => row.why_not !== null;
+const keyOf = ({ variant_id, warehouse_id }: Row): string => `${variant_id}/${warehouse_id ?? ''}`;
 
 /** In the order of keys, so that two equal lists look equal. */
-function listOf(rows: Iterable<Row>): readonly UntrustedRow[] | null {
-  const found: UntrustedRow[] = [];
-  for (const row of rows) {
-    if (!isUntrusted(row)) continue;
-    if (found.length === MOST_LISTED) return null;
-    found.push(row);
-  }
-  return found.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+function untrustedOf(rows: readonly Row[]): readonly UntrustedRow[] {
+  return rows.filter(isUntrusted).toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
-
-const keyOf = ({ variant_id, warehouse_id }: Row): string => `${variant_id}/${warehouse_id ?? ''}`;

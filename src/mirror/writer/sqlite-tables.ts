@@ -13,7 +13,6 @@ import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
 import { columnsOf, type RowIn } from '../file/statements.ts';
-import { isLive, LiveRows } from './live-rows.ts';
 import { RowWriter } from './row-writer.ts';
 import { COUNTED, NOT_OF_RULES, prepareTables, type VariantRow } from './table-statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
@@ -46,7 +45,6 @@ export class SqliteTables implements Tables {
   #state: MirrorStateRow;
   #stateIsWritten = true;
   #bundleCount: number | null = null;
-  readonly #liveRows: LiveRows;
   readonly #cache = new VariantCache();
   #unwrittenLevels: Slot<StockLevel>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
@@ -72,13 +70,11 @@ export class SqliteTables implements Tables {
     );
     this.#changes = new RowWriter<Change>(db, 'changes', columnsOf(db, 'changes'), ['seq']);
     this.#state = stateOf(onlyRow(this.#sql.state));
-    this.#liveRows = new LiveRows(this.#sql);
   }
 
   /** Writes what a transaction keeps in memory; call before its commit. */
   flush(): void {
     this.#writeAll();
-    this.#liveRows.write();
     this.#cache.trim();
     if (!this.#stateIsWritten) this.#sql.putState.run({ ...stateRowOf(this.#state), id: 1 });
     this.#stateIsWritten = true;
@@ -95,12 +91,12 @@ export class SqliteTables implements Tables {
     this.#state = stateOf(onlyRow(this.#sql.state));
     this.#stateIsWritten = true;
     this.#bundleCount = null;
-    this.#liveRows.reload();
   }
 
   #writeAll(): void {
-    write(this.#unwrittenLevels, this.#levels);
+    // Variants first: a trigger counts their levels.
     write(this.#unwrittenVariants, this.#variants);
+    write(this.#unwrittenLevels, this.#levels);
     this.#writeProduct();
   }
 
@@ -145,12 +141,6 @@ export class SqliteTables implements Tables {
   putStockLevel(level: StockLevel): void {
     const slot = this.#levelSlot(level.variantId, level.warehouseId);
     if (slot.row === slot.stored) this.#unwrittenLevels.push(slot);
-    const change = this.#liveRows.note('level', slot.row, level);
-    if (change !== 0) {
-      const { variantId } = level;
-      this.#liveRows.addLevelsOfVariant(variantId, change);
-      this.#liveRows.addLevelsOfProduct(this.variant(variantId)?.productId, change);
-    }
     slot.row = level;
   }
 
@@ -178,13 +168,6 @@ export class SqliteTables implements Tables {
   putVariant(variant: Variant): void {
     const slot = this.#variantSlot(variant.variantId);
     if (slot.row === slot.stored) this.#unwrittenVariants.push(slot);
-    this.#liveRows.note('variant', slot.row, variant);
-    const before = slot.row?.productId ?? null;
-    if (before !== variant.productId) {
-      const levels = this.stockLevelsOf(variant.variantId).filter(isLive).length;
-      this.#liveRows.addLevelsOfProduct(before, -levels);
-      this.#liveRows.addLevelsOfProduct(variant.productId, levels);
-    }
     if (variant.productId !== null && variant.eventAtMs !== slot.row?.eventAtMs) {
       this.#noteEvidence(variant.productId, variant.eventAtMs);
     }
@@ -215,7 +198,6 @@ export class SqliteTables implements Tables {
     const slot = this.#productSlot(product.productId);
     const before = slot.row;
     if (product.readAtMs !== before?.readAtMs) this.#noteEvidence(product.productId, product.readAtMs);
-    this.#liveRows.note('product', before, product);
     if (before?.hasBundle !== product.hasBundle || before.goneAtMs !== product.goneAtMs) {
       this.#bundleCount = null;
     }
@@ -301,7 +283,8 @@ export class SqliteTables implements Tables {
   }
 
   quantityCount(): number {
-    return Math.max(this.#liveRows.of('level'), this.#liveRows.of('variant'));
+    this.#writeAll();
+    return this.#sql.quantityCount.get() ?? 0;
   }
 
   missingQuantities(atMost: number): number {

@@ -2,13 +2,9 @@ import type { Db } from '../../sqlite/open.ts';
 import { plannedOnce, prepareRows } from '../../sqlite/prepared.ts';
 import { columnsOf, insertInto, upsert, type RowIn, type TableName } from '../file/statements.ts';
 
-export type Kind = 'product' | 'variant' | 'level';
-
-export type LiveCounts = Record<Kind, number>;
-
 /** Column of `products` that the writer maintains. */
 export const NOT_OF_RULES = ['evidenceAtMs'] as const;
-/** Column of `variants` that the writer maintains. */
+/** Column of `variants` that triggers maintain. */
 export const COUNTED = ['liveLevels'] as const;
 /** Columns of `due_reads` that src/mirror/writer/failures.ts writes. */
 export const OF_FAILURES = [
@@ -83,25 +79,7 @@ export function prepareTables(db: Db) {
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
     ),
     heldProducts: text('SELECT product_id FROM due_reads WHERE held = 1 ORDER BY product_id'),
-    liveCounts: prepareRows<[], LiveCounts>(
-      db,
-      {
-        product: 'products',
-        variant: 'variants',
-        level: 'levels',
-      },
-      (columns) => `SELECT ${columns} FROM live_counts`,
-    ),
-    putLiveCounts: db.prepare<[LiveCounts]>(
-      'UPDATE live_counts SET products = @product, variants = @variant, levels = @level',
-    ),
-    addLevels: db.prepare<[string, number]>(
-      `INSERT INTO product_stock_levels (product_id, levels) VALUES (?, ?)
-       ON CONFLICT (product_id) DO UPDATE SET levels = levels + excluded.levels`,
-    ),
-    addVariantLevels: db.prepare<[number, string]>(
-      'UPDATE variants SET live_levels = live_levels + ? WHERE variant_id = ?',
-    ),
+    quantityCount: db.prepare<[], number>('SELECT max(levels, variants) FROM live_counts').pluck(),
     bundleCount: countLive('products', 'has_bundle = 1'),
     missingProducts: prepareRows<[], { readonly productId: string; readonly missingAtMs: number }>(
       db,

@@ -36,7 +36,8 @@ export const trustSchema = z
       }),
     untrusted_count: z
       .int()
-      .meta({ description: 'How many they are; above 1000, the number of stock levels a few seconds ago.' }),
+      .nullable()
+      .meta({ description: 'How many they are; null: more than 10000, while the mirror catches up.' }),
   })
   .openapi('Trust');
 
@@ -81,6 +82,11 @@ export const stockRowSchema = z
     suspect,
     change_seq: changeSeq('a quantity or a name'),
     warehouse_name: warehouseName,
+    sellable: flag.meta({
+      description:
+        '1: mirror_sellable has the row too. 0: the variant is sold by its total, because no read shows ' +
+        'the quantities of its warehouses.',
+    }),
   })
   .openapi('StockRow');
 export type StockRow = z.infer<typeof stockRowSchema>;

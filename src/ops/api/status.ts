@@ -31,7 +31,23 @@ const countsSchema = z.object({
   last_full_sync_at: instantOrNull,
   oldest_verified_at: instantOrNull,
   pending_reads: count('Products waiting to be read, without `pending_removals` and `held_removals`.'),
-  suspect_count: count('Stock rows marked suspect.'),
+  sellable: z
+    .object({
+      total: count('All of them.'),
+      trusted: z
+        .int()
+        .nullable()
+        .meta({ description: 'Those with `trusted = 1`; null: more than 10000 are not.' }),
+    })
+    .meta({ description: 'Quantities that a program may sell: the rows of mirror_sellable.' }),
+  suspect_count: z
+    .int()
+    .nullable()
+    .meta({
+      description:
+        'Rows of mirror_sellable that are not trusted for a reason of their own, whatever the state; null: ' +
+        'more than 10000.',
+    }),
   open_gaps: count('Gaps that wait for a late delivery or a read.'),
   last_seq: lastSeqSchema,
   deliveries_behind: count('Deliveries in the inbox that are not applied yet.'),

@@ -1,18 +1,13 @@
 /** The trust of all rows, computed at most once a second for all consumers (docs/http-api.md#trust). */
 import type { MirrorReader } from '../../mirror/mirror.ts';
-import { MOST_LISTED } from '../../mirror/file/suspicion.ts';
 import type { TrustReport } from '../../mirror/queries/trust.ts';
-import type { StateSource } from '../state/state-sampler.ts';
 
-export interface Trust extends Omit<TrustReport, 'isDistrusted'> {
+export interface Trust extends TrustReport {
   readonly as_of: number;
-  /** Beyond the number that is listed: the number of stock levels concerned, of the last sample. */
-  readonly untrusted_count: number;
 }
 
 interface TrustFeedDeps {
   readonly reader: MirrorReader;
-  readonly state: Pick<StateSource, 'last'>;
   readonly now: () => number;
 }
 
@@ -40,24 +35,10 @@ export class TrustFeed {
   }
 
   async #compute(): Promise<Trust> {
-    const { reader, state, now } = this.#deps;
+    const { reader, now } = this.#deps;
     const asOf = now();
-    const report = await reader.ask('trust');
-    return {
-      state: report.state,
-      cause: report.cause,
-      as_of: asOf,
-      last_seq: report.last_seq,
-      untrusted: report.untrusted,
-      untrusted_count: report.untrusted?.length ?? manyOf(report, state.last?.status ?? null),
-    };
+    return { ...(await reader.ask('trust')), as_of: asOf };
   }
-}
-
-type Counts = Readonly<Record<'levels' | 'suspect_count', number>>;
-
-function manyOf({ isDistrusted }: TrustReport, counts: Counts | null): number {
-  return Math.max(MOST_LISTED + 1, (isDistrusted ? counts?.levels : counts?.suspect_count) ?? 0);
 }
 
 /** Changes when a consumer must know of it. */

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
+import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import { CAUSE_CODES } from '../state/causes.ts';
 import type { Verdict } from '../state/state.ts';
 import type { StreamReport } from '../../inbox/report.ts';
@@ -55,7 +56,22 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   oneOf(['cause', 'code', '1 while the cause holds (docs/operating.md).'], CAUSE_CODES, ({ causes }, code) =>
     causes.some((cause) => cause.code === code),
   );
-  counted('suspect_levels', 'Stock levels marked suspect.', ({ status }) => status.suspect_count);
+  new Gauge({
+    name: 'stock_mirror_sellable',
+    help:
+      'Quantities that a program may sell, by whether they are trusted. If more than ' +
+      `${MOST_COUNTED} are not, trusted="0" is ${MOST_COUNTED + 1} and trusted="1" is NaN.`,
+    labelNames: ['trusted'],
+    registers,
+    collect() {
+      const { total, trusted } = shown().sample?.status.sellable ?? {
+        total: Number.NaN,
+        trusted: Number.NaN,
+      };
+      this.set({ trusted: '1' }, trusted ?? Number.NaN);
+      this.set({ trusted: '0' }, trusted === null ? MOST_COUNTED + 1 : total - trusted);
+    },
+  });
   counted('open_gaps', 'Gaps that wait for a late delivery or a read.', ({ status }) => status.open_gaps);
   counted('pending_reads', 'Products waiting to be read.', ({ status }) => status.pending_reads);
   counted('failing_reads', 'Products whose last read failed.', ({ status }) => status.failing_reads);

@@ -8,7 +8,7 @@ import { requestReasonWords } from '../shared/words.ts';
 import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
-import { ago, count, facts, marked, numeric, quantity, table } from './parts.ts';
+import { ago, count, facts, marked, numeric, quantity, suspectWords, table } from './parts.ts';
 import { plotsView } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
@@ -41,11 +41,10 @@ export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs
 
 function answerView({ mirror, status }: Overview): Html {
   const { state } = mirror;
-  const { levels, suspect_count: suspects, pending_reads: reads } = status;
-  // The total of a bundle that waits for a read is no stock level, and is suspect too.
+  const { sellable, suspect_count: suspects, pending_reads: reads } = status;
   const isAllCurrent = suspects === 0 && reads === 0;
-  const isNoneCurrent = suspects === levels;
-  const current = currentWords(suspects, levels);
+  const isNoneCurrent = suspects === sellable.total;
+  const current = currentWords(suspects, sellable.total);
   const notYet = 'Do not rely on these values yet';
   const [answer, reason] = {
     live: [
@@ -67,20 +66,23 @@ function answerView({ mirror, status }: Overview): Html {
   </article>`;
 }
 
-function currentWords(suspects: number, levels: number): string {
-  if (levels === 0) return 'The mirror has no stock level.';
-  if (suspects === 0) return `${count(levels, 'stock level')}, all current.`;
-  if (suspects === levels) return `All stock levels (${quantity(levels)}) are suspect until they are read.`;
-  return `Suspect: ${quantity(suspects)} of ${count(levels, 'stock level')}. The others are current.`;
+function currentWords(suspects: number | null, total: number): string {
+  if (total === 0) return 'The mirror has no quantity to sell.';
+  if (suspects === 0) return `${quantities(total)}, all current.`;
+  if (suspects === total) return `All quantities (${quantity(total)}) are suspect until they are read.`;
+  return `Suspect: ${suspectWords(suspects)} of ${quantities(total)}. The others are current.`;
 }
 
+const quantities = (total: number): string => count(total, 'quantity', 'quantities');
+
 function valuesView({ status, lag, nowMs }: Overview): Html {
-  const suspects =
-    status.suspect_count === 0
+  const { sellable, suspect_count: suspects } = status;
+  const suspectView =
+    suspects === 0
       ? '0'
-      : html`<a href="/stock?suspect=1">${quantity(status.suspect_count)}</a> of ${quantity(status.levels)}`;
+      : html`<a href="/stock?suspect=1">${suspectWords(suspects)}</a> of ${quantity(sellable.total)}`;
   const values: readonly (readonly [name: string, value: Html | string])[] = [
-    ['Suspect levels', suspects],
+    ['Suspect quantities', suspectView],
     ['Products', quantity(status.products)],
     ['Pending reads', quantity(status.pending_reads)],
     ['Open gaps', quantity(status.open_gaps)],

@@ -1,5 +1,6 @@
 import { html, raw } from 'hono/html';
 import type { Html } from '../../web/html.ts';
+import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { WarehouseNames } from '../shared/words.ts';
 
@@ -24,6 +25,11 @@ export function millis(ms: number): string {
 
 export function quantity(value: number | null): string {
   return value === null ? '–' : value.toLocaleString('en').replace('-', '−');
+}
+
+/** @param rows null: more than are counted. */
+export function suspectWords(rows: number | null): string {
+  return rows === null ? `more than ${quantity(MOST_COUNTED)}` : quantity(rows);
 }
 
 export function count(value: number, one: string, many = `${one}s`): string {

@@ -73,8 +73,8 @@ export function plotsView(lastDay: readonly (Minute | null)[], endMs: number): H
       ${plot('Requests to the store', `${total('requests')} in all`, false, [
         { label: 'per second', measure: 'requests', rate: 60 },
       ])}
-      ${plot('Suspect levels', `at most ${quantity(peak('suspects'))}`, false, [
-        { label: 'levels', measure: 'suspects' },
+      ${plot('Suspect quantities', `at most ${quantity(peak('suspects'))}`, false, [
+        { label: 'quantities', measure: 'suspects' },
       ])}
       ${plot('Pending reads', `at most ${quantity(peak('pendingReads'))}`, false, [
         { label: 'reads', measure: 'pendingReads' },
@@ -115,7 +115,7 @@ function pointsView(points: readonly (readonly Minute[])[], times: readonly numb
         numeric('Slowest answer, ms'),
         numeric('Proven lost'),
         numeric('Requests per second'),
-        numeric('Suspect levels'),
+        numeric('Suspect quantities'),
         numeric('Pending reads'),
       ],
       rows,

@@ -6,7 +6,16 @@ import { WHY_NOT } from '../../mirror/file/suspicion.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/words.ts';
-import { ago, groupedTable, numeric, pager, quantity, variantLink, warehouseView } from './parts.ts';
+import {
+  ago,
+  groupedTable,
+  numeric,
+  pager,
+  quantity,
+  suspectWords,
+  variantLink,
+  warehouseView,
+} from './parts.ts';
 
 interface StockSearch {
   readonly text: string;
@@ -80,7 +89,8 @@ function sortedBy(search: StockSearch, { name, isNumeric, title, first }: Sorted
 interface Shown {
   readonly names: WarehouseNames;
   readonly nowMs: number;
-  readonly suspects: number;
+  /** null: more than are counted. */
+  readonly suspects: number | null;
   readonly facets: ReturnType<typeof stockFacets>;
 }
 
@@ -146,7 +156,7 @@ function filtersView(search: StockSearch, { names, suspects, facets }: Shown): H
     </select>
     <label
       ><input type="checkbox" name="suspect" value="1" ${suspect ? 'checked' : ''} /> Suspect
-      <span class="quiet">${quantity(suspects)}</span></label
+      <span class="quiet">${suspectWords(suspects)}</span></label
     >
     <label
       ><input type="checkbox" name="empty" value="1" ${empty ? 'checked' : ''} /> Nothing to sell
@@ -191,11 +201,10 @@ function rowsOf(
         `-${level.warehouseId}`,
       ),
     );
-  if (warehouseId !== '' || (variant.total === null && variant.levels.length > 0)) return rows;
-  const { availableQty, total } = variant;
+  if (warehouseId !== '' || (!variant.hasTotal && variant.levels.length > 0)) return rows;
+  const { availableQty } = variant;
   if ((suspect && !variant.suspect) || (empty && (availableQty ?? 0) > 0)) return rows;
-  const doubt = doubtView({ ...variant, whyNot: total?.whyNot ?? null });
-  const values = [html`${doubt}${quantity(availableQty)}`, '–', '–'];
+  const values = [html`${doubtView(variant)}${quantity(availableQty)}`, '–', '–'];
   const seen = availableQty === null ? html`not read yet` : sourceView(variant, nowMs);
   return [row(TOTALS[variant.kind] ?? variant.kind, values, seen), ...rows];
 }
@@ -219,13 +228,13 @@ const TOTALS: Readonly<Record<string, string>> = {
 
 const UNVERIFIABLE = 'no read shows the quantity of this warehouse: use the total';
 
-type Doubted = Pick<StockVariant, 'suspect'> & Partial<Pick<StockLevelRow, 'whyNot'>>;
-
 /** Placed before the quantity that may be wrong. */
-export function doubtView({ suspect, whyNot = null }: Doubted): Html | '' {
-  if (whyNot === null) return suspect ? html`<span class="state odd">suspect</span> ` : '';
-  const why = whyNot === 'unverifiable' ? UNVERIFIABLE : WHY_NOT[whyNot];
-  return html`<span class="state odd" title="${why}">${suspect ? 'suspect' : 'not trusted'}</span> `;
+export function doubtView({ suspect, whyNot }: Pick<StockLevelRow, 'suspect' | 'whyNot'>): Html | '' {
+  if (whyNot === null) return '';
+  if (whyNot === 'unverifiable')
+    return html`<span class="quiet" title="${UNVERIFIABLE}">not verified</span> `;
+  const words = suspect ? 'suspect' : 'not trusted';
+  return html`<span class="state odd" title="${WHY_NOT[whyNot]}">${words}</span> `;
 }
 
 interface Sourced extends Pick<StockVariant, 'asOfMs' | 'verifiedAtMs'> {

@@ -132,7 +132,7 @@ function levelsView({ variant, lastRead }: VariantView, { names, nowMs }: Shown)
           }),
         ),
         row(null, {
-          doubt: doubtView({ suspect: variant.suspect, whyNot: variant.total?.whyNot ?? null }),
+          doubt: doubtView(variant),
           qty: variant.availableQty,
           source: verification(variant.verifiedAtMs, nowMs),
         }),

@@ -1,4 +1,5 @@
 /** The last day minute by minute, for the plots: in memory, and past minutes also in the mirror. */
+import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { StateSampler } from './state-sampler.ts';
@@ -41,7 +42,7 @@ export class Timeline {
     this.#nextNoted = this.#minuteNow();
     deps.sampler.onSample(({ status }) => {
       this.#add('pendingReads', status.pending_reads);
-      this.#add('suspects', status.suspect_count);
+      this.#add('suspects', status.suspect_count ?? MOST_COUNTED + 1);
       this.#noteUpTo(this.#minuteNow() - 1);
     });
   }

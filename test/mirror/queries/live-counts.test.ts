@@ -2,15 +2,15 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { status } from '../../../src/mirror/queries/status.ts';
+import { trust } from '../../../src/mirror/queries/trust.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
-import { DirectWriter, rows, T0, values, writerDb } from '../mirror-file.ts';
+import { detail, DirectWriter, rows, T0, values } from '../mirror-file.ts';
 import { history, play } from '../random-history.ts';
 
 const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS products,
   (SELECT count(*) FROM variants WHERE gone_at_ms IS NULL) AS variants,
-  (SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NULL) AS levels`;
-const BY_PRODUCT = `SELECT v.product_id, count(*) AS levels FROM stock_levels c JOIN variants v ON v.variant_id = c.variant_id
-  WHERE c.gone_at_ms IS NULL AND v.product_id IS NOT NULL GROUP BY v.product_id ORDER BY v.product_id`;
+  (SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NULL) AS levels,
+  (SELECT count(*) FROM mirror_sellable) AS sellable`;
 /** Each due product once, plus bundles. */
 const PENDING = `SELECT (
     SELECT count(*) FROM (
@@ -19,7 +19,10 @@ const PENDING = `SELECT (
         coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), trusted_after_ms))
       UNION SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id WHERE v.product_id IS NOT NULL
     )
-  ) + (SELECT bundles_due_at_ms IS NOT NULL FROM mirror_state)`;
+  ) + (
+    SELECT bundles_due_at_ms IS NOT NULL AND EXISTS (SELECT 1 FROM variants WHERE kind = 'bundle' AND gone_at_ms IS NULL)
+    FROM mirror_state
+  )`;
 
 const WRONG_LEVELS = `
   SELECT variant_id FROM variants
@@ -29,13 +32,15 @@ const WRONG_LEVELS = `
   )`;
 
 function expectCounted(db: Db): void {
-  expect(rows(db, 'SELECT products, variants, levels FROM live_counts')).toEqual(rows(db, LIVE));
-  expect(rows(db, 'SELECT * FROM product_stock_levels WHERE levels <> 0 ORDER BY product_id')).toEqual(
-    rows(db, BY_PRODUCT),
-  );
+  expect(rows(db, 'SELECT products, variants, levels, sellable FROM live_counts')).toEqual(rows(db, LIVE));
   expect(values(db, WRONG_LEVELS)).toEqual([]);
+  db.exec(`UPDATE service_state SET state = 'live', alive_at_ms = ${Date.now()}`);
   const said = status(db);
-  expect(said.suspect_count).toBe(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1')[0]);
+  const [sellable] = rows(db, 'SELECT count(*) AS total, total(trusted) AS trusted FROM mirror_sellable');
+  expect(said.sellable).toEqual(sellable);
+  expect(said.suspect_count).toBe(said.sellable.total - (said.sellable.trusted ?? 0));
+  db.exec(`UPDATE service_state SET alive_at_ms = NULL`);
+  expect(status(db)).toMatchObject({ sellable: { trusted: 0 }, suspect_count: said.suspect_count });
   expect(said.pending_reads).toBe(values(db, PENDING)[0]);
   expect(said.dead_letters).toBe(values(db, 'SELECT count(*) FROM dead_letters')[0]);
 }
@@ -50,7 +55,7 @@ test('counts right after any history', () => {
   const count = (db: Db): void => {
     seen.gone += values<number>(db, 'SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NOT NULL')[0] ?? 0;
     seen.unmapped += values<number>(db, 'SELECT count(*) FROM variants WHERE product_id IS NULL')[0] ?? 0;
-    seen.suspect += status(db).suspect_count;
+    seen.suspect += status(db).suspect_count ?? 0;
     seen.gaps += status(db).open_gaps;
   };
   fc.assert(
@@ -84,21 +89,22 @@ test('counts dead letters right after pruning, also if they arrived out of order
   expectCounted(made.db);
 });
 
-test.each([4_999, 5_000, 5_001])('counts right after a downtime of %i products', (products) => {
-  const db = writerDb();
-  db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
-    INSERT INTO products (product_id, read_at_ms, has_bundle) SELECT 1000000 + i, ${T0} + i * (i % 2), 0 FROM n`);
-  db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
-    NULL, NULL, NULL, 1, 2 FROM products`);
-  db.exec(`INSERT INTO stock_levels SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, 1 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
-  db.exec(`UPDATE live_counts SET products = ${products + 1}, variants = ${products + 1}, levels = 2 * ${products + 1};
-    INSERT INTO product_stock_levels SELECT product_id, 2 FROM products`);
-  expect(status(db)).toMatchObject({ products: products + 1, levels: 2 * products + 2, suspect_count: 0 });
-  db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
-  db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`);
-  // After the changes above, which its connection would not see.
-  new DirectWriter(db).requestReads('not_stored', ['1000001', '1000002'], T0);
-  expectCounted(db);
-  expect(status(db)).toMatchObject({ suspect_count: 2 * products + 2, pending_reads: products + 1 });
+test.each([
+  [10_000, 10_000],
+  [10_001, null],
+])('counts suspect rows up to 10,000: of %i, %s', (levels, counted) => {
+  const writer = new DirectWriter();
+  const variants = Array.from({ length: levels }, (_, n) => ({ id: String(50_000 + n), levels: { 1: 5 } }));
+  writer.read('10', detail('10', variants), T0);
+  writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0);
+  writer.beat();
+  writer.requestReads('not_stored', ['10']);
+  expect(status(writer.db)).toMatchObject({
+    sellable: { total: levels + 1, trusted: counted === null ? null : 1 },
+    suspect_count: counted,
+  });
+  expect(trust(writer.db)).toMatchObject({ untrusted: null, untrusted_count: counted });
+  writer.beat('stale', 'disk_full');
+  expect(status(writer.db)).toMatchObject({ sellable: { total: levels + 1, trusted: 0 } });
+  expect(trust(writer.db)).toMatchObject({ untrusted: null, untrusted_count: levels + 1 });
 });

@@ -102,11 +102,9 @@ test('says why a row is not trusted', () => {
   writer.requestReads('not_stored', ['12']);
   writer.db.exec(`UPDATE products SET read_at_ms = 0 WHERE product_id = '13'`);
   writer.db.exec('UPDATE mirror_state SET trusted_after_ms = 1');
-  writer.db.exec(`UPDATE stock_levels SET unexplained_at_ms = 1 WHERE variant_id = '101'`);
   beats(writer.db, Date.now(), { checkedSinceMs: T0 });
   expect(whyNot(writer)).toEqual({
     '100/1': 'gap',
-    '101/1': 'unexplained',
     '110/total': 'read_due',
     '120/1': 'read_due',
     '130/1': 'not_read',

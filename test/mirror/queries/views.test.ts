@@ -27,7 +27,7 @@ const VIEWS = {
     'allow_negative_stock, trusted, why_not, checked_at, change_seq',
   mirror_stock:
     'variant_id, warehouse_id, product_id, sku, product_name, variant_name, available_qty, on_hand, reserved_qty, ' +
-    'source, as_of, on_hand_as_of, verified_at, suspect, change_seq, warehouse_name',
+    'source, as_of, on_hand_as_of, verified_at, suspect, change_seq, warehouse_name, sellable',
   mirror_variants:
     'variant_id, product_id, sku, upc, product_name, variant_name, kind, available_qty, on_hand, reserved_qty, ' +
     'allow_negative_stock, price_json, cost, as_of, verified_at, suspect, change_seq',
@@ -37,7 +37,7 @@ const VIEWS = {
     'recorded_at, request_id, delta, product_name, variant_name, warehouse_name',
   mirror_status:
     'epoch, schema_version, state, state_cause, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
-    'suspect_count, open_gaps, last_seq, alive_at, pruned_change_seq',
+    'open_gaps, last_seq, alive_at, pruned_change_seq',
 };
 
 function fill(writer: DirectWriter): void {
@@ -76,7 +76,7 @@ const INTEGERS = new Set(
   (
     'available_qty on_hand reserved_qty as_of on_hand_as_of verified_at suspect change_seq allow_negative_stock ' +
     'update_time seq old_qty new_qty recorded_at schema_version last_delivery_at last_full_sync_at oldest_verified_at ' +
-    'pending_reads suspect_count open_gaps last_seq alive_at pruned_change_seq delta trusted checked_at'
+    'pending_reads open_gaps last_seq alive_at pruned_change_seq delta trusted checked_at sellable'
   ).split(' '),
 );
 
@@ -179,6 +179,7 @@ test('combines webhook and read in one row per variant and warehouse', () => {
       suspect: 0,
       change_seq: expect.any(Number),
       warehouse_name: null,
+      sellable: 1,
     },
   ]);
   expect(rows(writer.db, 'SELECT variant_id, kind, available_qty FROM mirror_variants ORDER BY 1')).toEqual([

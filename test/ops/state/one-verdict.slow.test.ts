@@ -35,6 +35,7 @@ function randomFrom(seed: number): (below: number) => number {
 interface Verdict {
   readonly state: string;
   readonly cause: string | null;
+  /** Trusted quantities. */
   readonly count: number;
 }
 
@@ -46,6 +47,16 @@ function firstOf(state: string, causes: Causes): string | null {
   const isOfState = ({ code, severity }: Causes[number]): boolean =>
     state === 'stale' ? severity === 'critical' : ['unproven', 'first_read', 'downtime'].includes(code);
   return causes.find(isOfState)?.code ?? null;
+}
+
+interface ShownStatus {
+  readonly state: string;
+  readonly causes: Causes;
+  readonly sellable: { readonly trusted: number };
+}
+
+function verdictOf({ state, causes, sellable }: ShownStatus): Verdict {
+  return { state, cause: firstOf(state, causes), count: sellable.trusted };
 }
 
 async function startFaces() {
@@ -74,20 +85,11 @@ async function startFaces() {
 
   const sql = (): Verdict =>
     databases.rows<Verdict>(
-      'SELECT state, state_cause AS cause, suspect_count AS count FROM mirror_status',
+      'SELECT state, state_cause AS cause, (SELECT total(trusted) FROM mirror_sellable) AS count FROM mirror_status',
     )[0] as Verdict;
   const api = async (): Promise<Verdict> => {
     const { json } = await ops.ask('/api/status');
-    const {
-      state,
-      causes,
-      suspect_count: count,
-    } = json as never as {
-      readonly state: string;
-      readonly causes: Causes;
-      readonly suspect_count: number;
-    };
-    return { state, cause: firstOf(state, causes), count };
+    return verdictOf(json as never);
   };
   const command = async (): Promise<Verdict> => {
     let text = '';
@@ -98,16 +100,7 @@ async function startFaces() {
     await createCommand()
       .parseAsync(['--json'], { from: 'user' })
       .finally(() => write.mockRestore());
-    const {
-      state,
-      causes,
-      suspect_count: count,
-    } = JSON.parse(text) as {
-      readonly state: string;
-      readonly causes: Causes;
-      readonly suspect_count: number;
-    };
-    return { state, cause: firstOf(state, causes), count };
+    return verdictOf(JSON.parse(text) as never);
   };
   const page = async (): Promise<Verdict> => {
     const { text } = await ops.ask('/');
@@ -115,8 +108,10 @@ async function startFaces() {
       ([, code = '', severity = '']) => ({ code, severity }),
     );
     const state = /<span class="state (\w+)" role="status">/.exec(text)?.[1] ?? '';
-    const count = Number(/href="\/stock\?suspect=1">(\d+)</.exec(text)?.[1] ?? 0);
-    return { state, cause: firstOf(state, causes), count };
+    const suspects = Number(/href="\/stock\?suspect=1">(\d+)</.exec(text)?.[1] ?? 0);
+    const { json } = await ops.ask('/api/status');
+    expect(suspects).toBe((json as { suspect_count: number }).suspect_count);
+    return { state, cause: firstOf(state, causes), count: sql().count };
   };
   const metrics = async (): Promise<Verdict> => {
     // Metrics show the latest sample.
@@ -135,7 +130,7 @@ async function startFaces() {
     return {
       state,
       cause: firstOf(state, causes),
-      count: Number(valueOf(text, 'stock_mirror_suspect_levels')),
+      count: Number(valueOf(text, 'stock_mirror_sellable{trusted="1"}')),
     };
   };
   const feed = async (): Promise<Verdict> => {

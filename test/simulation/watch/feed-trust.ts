@@ -1,5 +1,6 @@
 /** The trust that the feed sends is that of SQL, row by row (docs/http-api.md#trust). */
 import { MOST_LISTED } from '../../../src/mirror/file/suspicion.ts';
+import { status } from '../../../src/mirror/queries/status.ts';
 import { trust } from '../../../src/mirror/queries/trust.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -10,18 +11,32 @@ interface Row {
   readonly why_not: string | null;
 }
 
+/** A level is unexplained only if no read lists warehouses, and then its variant is sold by its total. */
+const SOLD_UNEXPLAINED = `
+  SELECT variant_id || '/' || warehouse_id FROM mirror_sellable
+  JOIN stock_levels USING (variant_id, warehouse_id)
+  WHERE trusted = 1 AND unexplained_at_ms IS NOT NULL`;
+
 const textOf = ({ variant_id, warehouse_id, why_not }: Row): string =>
   `${variant_id}/${warehouse_id ?? ''} ${why_not}`;
 
 export function checkFeedTrust(db: Db, fault: (what: string) => void): void {
   const look = db.transaction(() => ({
     sent: trust(db),
+    sellable: status(db).sellable,
+    total: prepared<[], number>(db, 'SELECT count(*) FROM mirror_sellable').pluck().get() ?? 0,
+    soldUnexplained: prepared<[], string>(db, SOLD_UNEXPLAINED).pluck().all(),
     rows: prepared<[], Row>(
       db,
       'SELECT variant_id, warehouse_id, why_not FROM mirror_sellable WHERE trusted = 0',
     ).all(),
   }));
-  const { sent, rows } = look();
+  const { sent, sellable, total, rows, soldUnexplained } = look();
+  for (const row of soldUnexplained) fault(`no read settles ${row}, and it is trusted`);
+  if (sent.untrusted_count !== rows.length)
+    fault(`the feed counts ${sent.untrusted_count} rows that are not trusted, and SQL ${rows.length}`);
+  if (sellable.total !== total || sellable.trusted !== total - rows.length)
+    fault(`the status counts ${JSON.stringify(sellable)}, and SQL ${total - rows.length} of ${total}`);
   if (sent.untrusted === null) {
     if (rows.length <= MOST_LISTED)
       fault(`the feed lists no row, and SQL does not trust ${rows.length} of them`);

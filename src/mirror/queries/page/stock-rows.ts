@@ -31,7 +31,7 @@ const VARIANTS = query((params: Params<Ids>) =>
     availableQty: variants.availableQty,
     asOfMs: variants.asOfMs,
     verifiedAtMs: variants.verifiedAtMs,
-    suspect: sql<Flag>`${sql.raw(SUSPECT_TOTAL)}`,
+    suspectTotal: sql<Flag>`${sql.raw(SUSPECT_TOTAL)}`,
     /** The latest change of the variant or of a stock level. */
     changeSeq: LATEST_CHANGE,
   })
@@ -53,6 +53,7 @@ const STOCK_LEVELS = query((params: Params<Ids>) =>
     asOfMs: mirrorStock.as_of,
     verifiedAtMs: mirrorStock.verified_at,
     suspect: mirrorStock.suspect,
+    sellable: mirrorStock.sellable,
   })
     .from(listOf(params.idsJson))
     .innerJoin(mirrorStock, eq(mirrorStock.variant_id, LISTED_ID))
@@ -69,16 +70,23 @@ const SELLABLE = query((params: Params<Ids>) =>
     .where(isListed(mirrorSellable.variant_id, params.idsJson)),
 );
 
-export interface StockLevelRow extends Omit<RowOf<typeof STOCK_LEVELS>, 'variantId' | 'suspect'> {
+export interface StockLevelRow extends Omit<
+  RowOf<typeof STOCK_LEVELS>,
+  'variantId' | 'suspect' | 'sellable'
+> {
+  /** A row of `mirror_sellable` that has a ground against it. */
   readonly suspect: boolean;
   /** Why a program must not sell it; null: it may. */
   readonly whyNot: WhyNot | 'unverifiable' | null;
 }
 
-export interface StockVariant extends Omit<RowOf<typeof VARIANTS>, 'suspect'> {
+export interface StockVariant extends Omit<RowOf<typeof VARIANTS>, 'suspectTotal'> {
+  /** One of its rows in `mirror_sellable` has a ground against it. */
   readonly suspect: boolean;
-  /** For the total, if the variant is sold by it. */
-  readonly total: { readonly whyNot: WhyNot | null } | null;
+  /** Of its first row that a program must not sell. */
+  readonly whyNot: WhyNot | null;
+  /** It is sold by its total. */
+  readonly hasTotal: boolean;
   readonly levels: readonly StockLevelRow[];
 }
 
@@ -86,22 +94,23 @@ export function variantsWithLevels(db: Db, variantIds: readonly string[]): Stock
   const params = { idsJson: JSON.stringify(variantIds) };
   const levels = Map.groupBy(STOCK_LEVELS.all(db, params), ({ variantId }) => variantId);
   const sellable = Map.groupBy(SELLABLE.all(db, params), ({ variantId }) => variantId);
-  return VARIANTS.all(db, params).map(({ suspect, ...variant }) => {
+  return VARIANTS.all(db, params).map(({ suspectTotal, ...variant }) => {
     const sold = sellable.get(variant.variantId) ?? [];
-    const rowOf = (warehouseId: string | null) => sold.find((row) => row.warehouseId === warehouseId);
-    const own = (levels.get(variant.variantId) ?? []).map((level) => {
-      const row = rowOf(level.warehouseId);
-      return {
-        ...level,
-        suspect: level.suspect === 1,
-        whyNot: row === undefined ? ('unverifiable' as const) : row.whyNot,
-      };
-    });
+    const shown = (levels.get(variant.variantId) ?? []).map(({ sellable: isSold, ...level }) => ({
+      ...level,
+      suspect: isSold === 1 && level.suspect === 1,
+      whyNot:
+        isSold === 1
+          ? (sold.find((row) => row.warehouseId === level.warehouseId)?.whyNot ?? null)
+          : ('unverifiable' as const),
+    }));
+    const hasTotal = sold.some(({ warehouseId }) => warehouseId === null);
     return {
       ...variant,
-      suspect: suspect === 1 || own.some((level) => level.suspect),
-      total: rowOf(null) ?? null,
-      levels: own,
+      suspect: (hasTotal && suspectTotal === 1) || shown.some((level) => level.suspect),
+      whyNot: sold.find((row) => row.whyNot !== null)?.whyNot ?? null,
+      hasTotal,
+      levels: shown,
     };
   });
 }

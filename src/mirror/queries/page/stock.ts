@@ -25,7 +25,8 @@ import {
   type Params,
 } from '../../../sqlite/query.ts';
 import { products, stockLevels, variants } from '../../file/schema.ts';
-import { fewDoubtful, SUSPECT_TOTAL } from '../../file/suspicion.ts';
+import { SUSPECT_LEVEL, SUSPECT_TOTAL } from '../../file/suspicion.ts';
+import { fewSuspects } from '../suspects.ts';
 import {
   isLatestChange,
   keyOf,
@@ -41,6 +42,7 @@ export interface StockSearch {
   /** The beginning of a SKU, which may have spaces; an id, or part of a name; blank for everything. */
   readonly text: string;
   readonly warehouseId: string | null;
+  /** Only variants with a suspect row in `mirror_sellable`. */
   readonly suspect: boolean;
   /** Only variants of which nothing can be sold, or nothing in a warehouse. */
   readonly empty: boolean;
@@ -98,6 +100,13 @@ interface Wanted {
   readonly limit: number;
 }
 
+/** Of a row of `mirror_sellable`. */
+const HAS_SUSPECT_TOTAL = and(
+  eq(variants.soldAsTotal, 1),
+  isNotNull(variants.availableQty),
+  sql.raw(SUSPECT_TOTAL),
+);
+
 function isWanted(params: Params<Wanted>): SQL | undefined {
   const contains = (text: SQL) => sql`instr(lower(${text}), ${params.lower}) > 0`;
   const hasLevel = (condition: SQL) =>
@@ -105,6 +114,7 @@ function isWanted(params: Params<Wanted>): SQL | undefined {
       stockLevels,
       and(eq(stockLevels.variantId, variants.variantId), isNull(stockLevels.goneAtMs), condition),
     );
+  const hasSuspectLevel = and(eq(variants.soldAsTotal, 0), hasLevel(sql.raw(SUSPECT_LEVEL)));
   return and(
     isNull(variants.goneAtMs),
     or(
@@ -116,7 +126,7 @@ function isWanted(params: Params<Wanted>): SQL | undefined {
       contains(sql`coalesce(${products.name}, '')`),
     ),
     or(sql`${params.warehouseId} is null`, hasLevel(eq(stockLevels.warehouseId, params.warehouseId))),
-    or(sql`${params.suspect} = 0`, sql.raw(SUSPECT_TOTAL), hasLevel(isNotNull(stockLevels.unexplainedAtMs))),
+    or(sql`${params.suspect} = 0`, HAS_SUSPECT_TOTAL, hasSuspectLevel),
     or(sql`${params.empty} = 0`, lte(variants.availableQty, 0), hasLevel(lte(stockLevels.qty, 0))),
   );
 }
@@ -142,7 +152,7 @@ export function findStock(db: Db, search: StockSearch): StockPage {
   const from = position === null ? null : keyOf(order, position);
   const isBack = from !== null && before !== null;
   const way = { ...order, isFalling: order.isFalling !== isBack };
-  const ids = search.suspect ? fewDoubtful(db) : fewNamed(db, search.text);
+  const ids = search.suspect ? fewSuspects(db, 'mirror_sellable') : fewNamed(db, search.text);
   const keys = ids === null ? keysAfter(db, way, from) : [keysAmong(db, way, from, ids)];
   const { found, stoppedAt } = firstWanted(db, search, keys);
   const shown = found.slice(0, limit);
