@@ -1,5 +1,6 @@
 /** Runs seeds one by one: virtual time is global. */
-import { drawPlan, type Kind } from './plan.ts';
+import { drawPlan } from './draw-plan.ts';
+import type { Kind } from './plan.ts';
 import { runPlan } from './run.ts';
 
 process.on('message', ({ seed, kind }: { seed: number; kind: Kind }) => {

@@ -1,6 +1,7 @@
 /** Short stories. `npm run test:full` runs twenty, `npm run simulate` as many as you like. */
 import { expect, test } from 'vitest';
-import { drawPlan, type Plan, type SceneDeed } from './plan.ts';
+import { drawPlan } from './draw-plan.ts';
+import type { Plan, SceneDeed } from './plan.ts';
 import { runPlan } from './run.ts';
 
 test.each([3, 11])('keeps every promise in story %i', async (seed) => {
