@@ -145,7 +145,7 @@ export async function startServer(home: Home, sandbox: Sandbox): Promise<Running
 /** A mirror that read everything and was stopped. */
 export async function fillMirror(home: Home, sandbox: Sandbox): Promise<void> {
   const server = await startServer(home, sandbox);
-  await untilQuiet(home);
+  await until(home, ({ state }) => state === 'live');
   server.signal('SIGTERM');
   await server.ended;
 }
@@ -163,15 +163,20 @@ export async function untilPrinted(command: RunningCommand, pattern: RegExp): Pr
 }
 
 export async function untilQuiet(home: Home): Promise<void> {
+  await until(
+    home,
+    (status) =>
+      status['state'] === 'live' && status['pending_reads'] === 0 && status['deliveries_behind'] === 0,
+  );
+}
+
+async function until(home: Home, isIt: (status: Record<string, unknown>) => boolean): Promise<void> {
   const statusUrl = `http://127.0.0.1:${home.env['OPS_PORT']}/api/status`;
   const token = home.env['OPS_TOKEN'];
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   await eventually(
-    async () => {
-      const status = (await (await fetch(statusUrl, { headers })).json()) as Record<string, unknown>;
-      return status['state'] === 'live' && status['pending_reads'] === 0 && status['deliveries_behind'] === 0;
-    },
-    { what: 'the server is quiet' },
+    async () => isIt((await (await fetch(statusUrl, { headers })).json()) as Record<string, unknown>),
+    { what: 'the server is ready' },
   );
 }
 

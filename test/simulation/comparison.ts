@@ -1,5 +1,6 @@
 /** The mirror against the store, as far as a mirror can know it. */
-import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
+import { compareWithTruth } from '../../src/cli/demo/compare.ts';
+import { missedVariants } from '../process/compare-with-truth.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Cast } from './cast.ts';
 

@@ -25,12 +25,6 @@ const LEVEL: Columns<Row> = {
   value: `available_qty || ' (product ' || coalesce(product_id, 'unknown') || ', sku ' || coalesce(sku, 'none') || ')'`,
 };
 
-/** Variants with an unacknowledged webhook. For the levels of a pulled variant, no read can replace it. */
-export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records'>): Set<string> {
-  const missed = records.filter(({ outcome, status }) => outcome !== 'answered' || status !== 204);
-  return new Set(missed.flatMap(({ delivery }) => delivery.items.map((item) => item.id)));
-}
-
 /** Reads the database as an ERP would, in one statement. @param missed variants whose pulled levels are left out. */
 export function compareWithTruth(
   databasePath: string,
