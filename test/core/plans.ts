@@ -12,7 +12,7 @@ export interface Misfortune {
   readonly unknownOffset?: boolean;
   /** The clocks of the service's nodes contradict the order of a stock level's changes. */
   readonly unorderedStamps?: boolean;
-  /** Details may show totals without warehouses. */
+  /** Details may show totals without warehouses, for a time or always. */
   readonly unlisted?: boolean;
   /** The store's clock is set back by more than any delivery is late. */
   readonly clockBack?: boolean;
@@ -100,7 +100,13 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
       reads: fc.array(read, { maxLength: removals === true || moves === true || absences === true ? 10 : 6 }),
       drainSampled: fraction,
       orderedStamps: fc.constant(unorderedStamps !== true),
-      unlisted: unlisted === true ? fc.constantFrom('own' as const, 'pulled' as const) : fc.constant(null),
+      unlisted:
+        unlisted === true
+          ? fc.record({
+              kind: fc.constantFrom('own' as const, 'pulled' as const),
+              untilMs: fc.constantFrom(Infinity, Infinity, 4_000, 20_000),
+            })
+          : fc.constant(null),
       clockBack:
         clockBack === true
           ? fc.record({ atMs: fc.integer({ min: 0, max: 6_000 }), byMs: fc.constantFrom(30_000, 90_000) })

@@ -53,7 +53,7 @@ export interface Plan {
   readonly orderedStamps: boolean;
   readonly productGoneAtMs: number;
   /** Kind of variants whose details omit warehouses; null for none. */
-  readonly unlisted: 'own' | 'pulled' | null;
+  readonly unlisted: { readonly kind: 'own' | 'pulled'; readonly untilMs: number } | null;
   readonly clockBack: { readonly atMs: number; readonly byMs: number } | null;
   readonly dateAheadMs: number;
   /** When the variant of `MOVING` moves to the second product; null for never. */
@@ -178,7 +178,8 @@ export class SimulatedService {
       if (levels.length === 0) continue;
       const availableQty = levels.reduce((sum, l) => sum + l.availableQty, 0);
       const { unlisted } = this.plan;
-      const reported = unlisted === null ? { levels } : { kind: unlisted };
+      const isListed = unlisted === null || trueMs >= unlisted.untilMs;
+      const reported = isListed ? { levels } : { kind: unlisted.kind };
       const bundledByCount = this.plan.hasBundle && variantId === COMPONENT.variantId ? 1 : 0;
       variants.push({ ...variantSnapshot(null), variantId, availableQty, bundledByCount, ...reported });
     }

@@ -36,7 +36,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
   const writer = openWriter(path);
   const variant = writer.prepare(
     `INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock, bundled_by_count,
-       as_of_ms, event_at_ms, change_seq, live_levels) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, ?, 1)`,
+       as_of_ms, event_at_ms, change_seq) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, ?)`,
   );
   const level = writer.prepare(
     `INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
