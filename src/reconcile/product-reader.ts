@@ -3,7 +3,7 @@ import type { Fact } from '../core/apply/fact.ts';
 import type { Claim } from '../core/input.ts';
 import { isGivenUp } from '../core/runs.ts';
 import type { CatalogueClient } from '../store-api/endpoints/products.ts';
-import { ServiceError } from '../store-api/transport/errors.ts';
+import { isFinal, ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import type { Databases } from '../mirror/databases.ts';
@@ -73,7 +73,7 @@ export async function recordFailure(
   // A failure while the store answers nothing is not the product's fault.
   const faults = before.faults + (before.failedAtMs === null || answeredAtMs > before.failedAtMs ? 1 : 0);
   const policy = kind === 'contract' || kind === null ? ODD_ANSWER_RETRY : RETRY;
-  const parked = kind === 'rejected';
+  const parked = error instanceof ServiceError && isFinal(error);
   const retryAfterMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
   const atMs = now();
   const failure = {

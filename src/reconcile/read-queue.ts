@@ -148,8 +148,7 @@ export class ReadQueue {
         if (isParked) {
           log.warn(
             { productId, err: error },
-            'the store refuses to answer for this product; its rows stay suspect until the next schedule ' +
-              'or resync tries again',
+            'this product cannot be read; its rows stay suspect until the next schedule or resync tries again',
           );
         }
       } catch (recordError) {

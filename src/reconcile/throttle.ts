@@ -160,6 +160,7 @@ export class Throttle {
     if (kind === 'rate_limited' || kind === 'unavailable') this.#lower(sentAtMs, nowMs);
     switch (kind) {
       case 'rejected':
+      case 'too_large':
         this.#succeed();
         return;
       case 'credentials':

@@ -157,6 +157,25 @@ test('ends hanging reads when it stops, and keeps their requests', async () => {
   expect(databases.rows('SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL')).toEqual([]);
 });
 
+test('parks a product whose answer is too large, names it, and reads the others', async () => {
+  const { eventually, now, databases, service, queue, throttle, failures } = setUp({ ids: productIds(12) });
+  const large = new Set(service.ids.slice(0, 8));
+  service.onDetail = (id) => {
+    if (large.has(id)) throw serviceError('too_large');
+  };
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
+  queue.start();
+  await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === large.size, {
+    what: 'the others are read',
+  });
+  await eventually(() => failures().length === large.size, { what: 'all failures are on record' });
+  await queue.stop();
+  expect(throttle.blocked).toBeNull();
+  expect(failures().every(({ parked }) => parked === 1)).toBe(true);
+  const { last_read_error: latest } = await databases.reader.ask('status');
+  expect(latest).toMatch(/^product \d+: /);
+});
+
 test('retries a failed read less and less often and parks a refused one', async () => {
   const { eventually, now, databases, service, queue, failures } = setUp();
   const [flaky, refused, odd] = service.ids;

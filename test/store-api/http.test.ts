@@ -92,12 +92,12 @@ describe('an answer that is not the service’s', () => {
   test.each([
     ['announced', { 'content-length': '200000' }],
     ['unannounced', {}],
-  ])('one that is too large, %s, is contract', async (_name, headers) => {
+  ])('one that is too large, %s, is too_large', async (_name, headers) => {
     const large: Answering = (response) =>
       void response.writeHead(200, headers).end(Buffer.alloc(200_000, ' '));
     const error = await failureOf(listing(large, { maxAnswerBytes: 100_000 }));
-    expect(error).toMatchObject({ kind: 'contract', requestId: 'request-1' });
-    expect(error.message).toContain('larger than 100000 bytes');
+    expect(error).toMatchObject({ kind: 'too_large', requestId: 'request-1' });
+    expect(error.message).toContain('larger than the limit of 100000 bytes');
   });
 });
 
@@ -113,7 +113,8 @@ describe('an answer compressed without being asked for', () => {
 
   test('is refused when it is too large unpacked, or damaged', async () => {
     const bomb = await failureOf(answering(gzipSync(Buffer.alloc(200_000))));
-    expect(bomb).toMatchObject({ kind: 'contract', description: 'the answer is larger than 100000 bytes' });
+    const description = 'the answer is larger than the limit of 100000 bytes';
+    expect(bomb).toMatchObject({ kind: 'too_large', description });
     const cut = await failureOf(answering(gzipSync(JSON.stringify(page)).subarray(0, 20)));
     expect(cut).toMatchObject({ kind: 'contract' });
     expect(cut.description).toContain('cannot be unpacked');

@@ -39,7 +39,7 @@ test('reads through the proxy within the limits', async () => {
   expect(await connect({ baseUrl }).client.listProducts()).toMatchObject({ page });
   expect(seen).toEqual(['POST http://store.test/oauth/token', 'POST http://store.test/v1/product/list']);
   const error = await failureOf(connect({ baseUrl, limits: { maxAnswerBytes: 10 } }).client.listProducts());
-  expect(error.message).toContain('larger than 10 bytes');
+  expect(error.message).toContain('larger than the limit of 10 bytes');
 });
 
 test('reaches loopback and the hosts of NO_PROXY directly', async () => {

@@ -1,6 +1,6 @@
 /** Checks products several times: a change may be in transit, so one difference proves nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '../../store-api/transport/errors.ts';
+import { isFinal, ServiceError } from '../../store-api/transport/errors.ts';
 import { compare, type DifferingValue, type Difference, type ProductReading } from './compare.ts';
 
 export interface Verdict {
@@ -30,7 +30,13 @@ const MAX_CHECKS = 6;
 const MAX_FAILURES = 6;
 const IDLE_MS = 50;
 /** Other failures would also affect further requests. */
-const OF_ONE_PRODUCT: ReadonlySet<string> = new Set(['rejected', 'contract', 'unavailable', 'rate_limited']);
+const OF_ONE_PRODUCT: ReadonlySet<string> = new Set([
+  'rejected',
+  'too_large',
+  'contract',
+  'unavailable',
+  'rate_limited',
+]);
 
 interface Check {
   readonly productId: string;
@@ -120,7 +126,7 @@ async function outcomeOf(check: Check, { read, isNamed }: CheckDeps): Promise<Ou
   } catch (error) {
     if (!(error instanceof ServiceError) || !OF_ONE_PRODUCT.has(error.kind)) throw error;
     const failures = check.failures + 1;
-    if (error.kind === 'rejected' || failures === MAX_FAILURES) {
+    if (isFinal(error) || failures === MAX_FAILURES) {
       return { kind: 'unread', productId, error: error.message };
     }
     return { kind: 'again', check: { ...check, failures } };

@@ -19,7 +19,7 @@ export function liveCounts(db: Db): RowOf<typeof LIVE_COUNTS> {
 const HAS_FAILED = isNotNull(dueReads.failedAtMs);
 
 const LAST_READ_ERROR = scalar(
-  select({ lastError: dueReads.lastError })
+  select({ lastError: sql<string>`'product ' || ${dueReads.productId} || ': ' || ${dueReads.lastError}` })
     .from(dueReads)
     .where(HAS_FAILED)
     .orderBy(desc(dueReads.failedAtMs))

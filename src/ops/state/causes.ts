@@ -250,9 +250,9 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'store',
     message:
-      '{products} cannot be read: the store refuses the reads, or they keep failing. Suspect rows of such products stay suspect.',
+      '{products} cannot be read: the store refuses the reads, its answers are too large, or the reads keep failing. Suspect rows of such products stay suspect.',
     remedy:
-      'See the latest error in `stock-mirror status`; `stock-mirror resync` tries again. If the store keeps refusing a product, report it to the store.',
+      'See the latest error in `stock-mirror status`, which names the product; `stock-mirror resync` tries again. If the store keeps refusing a product, report it to the store.',
     alertAfter: '30m',
   },
   list_gap: {

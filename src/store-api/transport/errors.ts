@@ -6,11 +6,19 @@ import { safeText } from './safe-text.ts';
  * - `rate_limited`: 429, or a token request held back because of one; wait `retryAfterMs`.
  * - `unauthorized`: 401 `invalid_token` for a second token too.
  * - `credentials`: the client id or secret was refused; no further token request is made.
- * - `contract`: the answer is not the store's or breaks its contract: not JSON, wrong shape, too large, another record.
+ * - `contract`: the answer is not the store's or breaks its contract: not JSON, wrong shape, another record.
+ * - `too_large`: the answer is larger than this client takes.
  * - `aborted`: by the caller's signal, or because the client was closed.
  */
 export type ServiceErrorKind =
-  'rejected' | 'unavailable' | 'rate_limited' | 'unauthorized' | 'credentials' | 'contract' | 'aborted';
+  | 'rejected'
+  | 'unavailable'
+  | 'rate_limited'
+  | 'unauthorized'
+  | 'credentials'
+  | 'contract'
+  | 'too_large'
+  | 'aborted';
 
 /** When a request was sent and answered. Local times are epoch ms of the injected clock. */
 export interface AnswerTimes {
@@ -91,6 +99,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** The store answers, and would answer the same request in the same way. */
+export function isFinal({ kind }: Pick<ServiceError, 'kind'>): boolean {
+  return kind === 'rejected' || kind === 'too_large';
+}
+
 /** Such as `500 server_error: its description`; the caller adds the full stop. */
 export function summary(failure: Pick<ServiceError, 'status' | 'code' | 'description'>): string {
   const answered = [failure.status, failure.code].filter((part) => part !== undefined).join(' ');
@@ -125,6 +138,8 @@ function remedy(init: ServiceErrorInit): string {
       );
     case 'contract':
       return 'Check the base URL and any proxy on the way; if both are right, report the request id to the store.';
+    case 'too_large':
+      return 'It will be as large again: make the record smaller in the store.';
     case 'aborted':
       return 'The client stopped the request.';
   }
@@ -132,7 +147,8 @@ function remedy(init: ServiceErrorInit): string {
 
 function mayHaveOrdered({ kind, endpoint, status }: ServiceErrorInit): boolean {
   if (endpoint !== '/v1/order/create') return false;
-  return kind === 'unavailable' || (kind === 'contract' && (status === undefined || status < 300));
+  if (kind === 'unavailable' || kind === 'too_large') return true;
+  return kind === 'contract' && (status === undefined || status < 300);
 }
 
 function seconds(ms: number): string {

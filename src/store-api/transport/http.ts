@@ -158,7 +158,10 @@ function describe(
 ): Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'> {
   const { name, message, code } = error as { name: string; message: string; code?: string };
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE')
-    return { kind: 'contract', description: `the answer is larger than ${limits.maxAnswerBytes} bytes` };
+    return {
+      kind: 'too_large',
+      description: `the answer is larger than the limit of ${limits.maxAnswerBytes} bytes`,
+    };
   if (code?.startsWith('Z_'))
     return { kind: 'contract', description: `the compressed answer cannot be unpacked: ${message}` };
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
