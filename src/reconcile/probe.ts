@@ -41,10 +41,6 @@ class Pauses {
     this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
   }
 
-  shorten(): void {
-    this.#pauseMs = FIRST_PAUSE_MS;
-  }
-
   end(): void {
     this.#pauseMs = FIRST_PAUSE_MS;
     this.#untilMs = Number.NEGATIVE_INFINITY;
@@ -125,12 +121,12 @@ export class Probe {
     return [...(this.#claims.get(productId)?.values() ?? [])];
   }
 
-  /** @param foundDifference a read has found what no webhook told. */
+  /** @param foundDifference a read has found what no webhook told: what follows is urgent. */
   answered(productId: string, foundDifference: boolean): void {
     this.#claims.delete(productId);
     if (!foundDifference) return;
-    this.#afterRefusals.shorten();
-    this.#inSilence.shorten();
+    this.#afterRefusals.end();
+    this.#inSilence.end();
   }
 
   /** Strangers can name any id: only variants that the store has shown count. */
@@ -161,16 +157,22 @@ export class Probe {
     const before = this.#silentAfterMs;
     this.#silentAfterMs = silentAfterMs;
     if (before === null && silentAfterMs === null) return;
-    if (before !== silentAfterMs) this.#inSilence.end();
+    const isNew = before !== silentAfterMs;
+    if (isNew) this.#inSilence.end();
     if (!this.#inSilence.isOver(nowMs)) return;
     this.#inSilence.begin(nowMs);
-    this.#left = await this.#latest();
+    // Later probes compare with the first one.
+    this.#left = isNew ? await this.#latest() : await this.#latestOnce();
   }
 
   async #latest(): Promise<string[]> {
-    const latest = await this.#deps.databases.reader.ask('latestChanged', { limit: MANY });
+    const latest = await this.#latestOnce();
     const few = latest.slice(0, FEW);
     return [...Array.from({ length: ROUNDS_OF_FEW }, () => few).flat(), ...latest];
+  }
+
+  #latestOnce(): Promise<string[]> {
+    return this.#deps.databases.reader.ask('latestChanged', { limit: MANY });
   }
 
   /** It is proven that webhooks are missing: the next one ends it. */

@@ -148,8 +148,8 @@ test('an unusual silence is probed when it begins, with growing pauses, and when
   expect(await readsOf(SILENCE - 2 * S)).toBe(0);
   const probe = 3 * 20 + 40;
   expect(await readsOf(20 * S)).toBe(probe);
-  // 30 s, one, two and four minutes after the probes before.
-  expect(await readsOf(8 * MINUTE)).toBe(4 * probe);
+  // 30 s, one, two and four minutes after the probes before, with which they compare.
+  expect(await readsOf(8 * MINUTE)).toBe(4 * 40);
   await accept();
   expect(await readsOf(20 * S)).toBe(probe);
   await accept();
@@ -167,6 +167,19 @@ test('a silence in which the store changes is proven, and the next webhook ends 
   await accept();
   expect((await wayIn()).wayIn).toBe('proven');
   expect(barrier()).toBeGreaterThan(before);
+});
+
+test('a probe that finds a lost webhook is followed by the next one at once', async () => {
+  const { service, live, accept, asked, wayIn } = await setUp();
+  await accept();
+  service.quantities.set(service.ids.at(-3) ?? '', 1);
+  await live(SILENCE + 12 * S);
+  expect(asked().length).toBeGreaterThan(3 * 20 + 40);
+  await live(8 * S);
+  expect(asked().length).toBeLessThan(40);
+  await live(8 * S);
+  expect(asked()).toEqual([]);
+  expect(await wayIn()).toMatchObject({ wayIn: 'proven', untold: null });
 });
 
 test('a silence while no receiver listens is no hint', async () => {
