@@ -7,6 +7,7 @@ const SLOW = 'test/**/*.slow.test.ts';
 
 /** Those that take more than a minute begin first, so that none of them is left to run alone at the end. */
 const LONG = [
+  'promises/way-in',
   'simulation/stories',
   'stream/machines',
   'disk/mirror-file',

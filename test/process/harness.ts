@@ -141,9 +141,12 @@ interface MirrorOptions {
   readonly user?: Parameters<typeof spawnMirror>[3];
 }
 
+/** A store, or one of its apps. */
+type StoreAccess = Pick<Sandbox, 'baseUrl' | 'clientId' | 'clientSecret' | 'webhookSecret' | 'webhookUrl'>;
+
 export async function startMirror(
   test: Owner,
-  sandbox: Sandbox,
+  sandbox: StoreAccess,
   options: MirrorOptions = {},
 ): Promise<RunningMirror> {
   const folder = options.folder ?? temporaryFolder(test);
