@@ -19,7 +19,7 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     changes: [
       {
         file: 'src/receiver/coverage.ts',
-        from: 'if (elapsedMs - stalledMs > STANDSTILL_MS)',
+        from: 'if (isClockAhead || elapsedMs - stalledMs > STANDSTILL_MS)',
         to: 'if (elapsedMs < 0)',
       },
     ],
@@ -53,9 +53,9 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     name: 'the receiver prunes beyond the position of the mirror',
     changes: [
       {
-        file: 'src/inbox/mirror-position.ts',
-        from: 'return prunableSeq ?? null;',
-        to: 'return Number.MAX_SAFE_INTEGER;',
+        file: 'src/receiver/run-receiver.ts',
+        from: 'upToSeq: Math.min(note.prunableSeq, publishedSeq)',
+        to: 'upToSeq: publishedSeq',
       },
     ],
   },

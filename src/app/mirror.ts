@@ -3,7 +3,7 @@ import { scryptSync } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
-import { FollowingClock } from '../mirror/following-clock.ts';
+import { SharedClock } from '../mirror/shared-clock.ts';
 import { openDatabases, realFiles, type Databases, type DatabaseFiles } from '../mirror/databases.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
@@ -25,12 +25,9 @@ export interface MirrorPlatform {
   readonly host: HostTime;
 }
 
-export const REAL_MIRROR: MirrorPlatform = {
-  files: realFiles,
-  connect: connectService,
-  random: Math.random,
-  host: hostTime(),
-};
+export function realMirror(): MirrorPlatform {
+  return { files: realFiles, connect: connectService, random: Math.random, host: hostTime() };
+}
 
 export interface OpenMirror {
   readonly databases: Databases;
@@ -55,7 +52,7 @@ export function openMirror({ config, log, platform, monitor, shareTokenState }: 
   const { service, database, schedules } = config;
   const files = platform.files(database.path);
   const fingerprints = service.webhookSecrets.map((secret) => fingerprintOf(secret, service.clientId));
-  const clock = new FollowingClock(platform.host, clockOf(files));
+  const clock = new SharedClock(platform.host, clockOf(files));
   const { now } = clock;
   const databases = openDatabases(
     files,
@@ -110,22 +107,22 @@ export function openMirror({ config, log, platform, monitor, shareTokenState }: 
     maxConcurrency: service.maxConcurrency,
     maxRps: service.maxRps,
     storeAt: storeAt(service.baseUrl),
+    mayRead: () => clock.mayRead,
     schedules,
   });
   const factLog = new FactLog(log);
   databases.mirror.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.log(fact, seq);
   });
-  const stepsBack = (aheadMs: number): void => {
-    if (aheadMs === 0) return;
-    log.error({ aheadMs }, 'the clock steps back, because it was ahead: the mirror is opened again');
-    databases.mirror.reopen(new SqliteFault('closed', 'the clock was ahead, and steps back'));
-  };
   return {
     databases,
     reconciler,
     now,
-    followReceiver: () => stepsBack(clock.follow(readingOf(databases.inbox.receiver()))),
+    followReceiver: () => {
+      if (!clock.follow(readingOf(databases.inbox.receiver()))) return;
+      log.error('the clock steps back, because it was ahead: the mirror is opened again');
+      databases.mirror.reopen(new SqliteFault('closed', 'the clock was ahead, and steps back'));
+    },
     async close(): Promise<void> {
       await reconciler.stop();
       await client.close();

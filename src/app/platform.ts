@@ -7,7 +7,7 @@ import type { Logger } from '../platform/log.ts';
 import { runReceiver, type ReceiverEvents, type RunningReceiver } from '../receiver/run-receiver.ts';
 import type { Engine } from '../stream/engine.ts';
 import type { NatsOptions } from '../stream/nats.ts';
-import { REAL_MIRROR, type MirrorPlatform } from './mirror.ts';
+import { realMirror, type MirrorPlatform } from './mirror.ts';
 import { connectStream } from './nats.ts';
 import { receiverSettings } from './receiver-settings.ts';
 
@@ -20,13 +20,15 @@ export interface Platform extends MirrorPlatform {
   readonly runReceiver: (config: Config, log: Logger, events: ReceiverEvents) => Promise<RunningReceiver>;
 }
 
-export const REAL: Platform = {
-  ...REAL_MIRROR,
-  listen,
-  connectStream,
-  loadOps: () => import('../ops/app.ts'),
-  runReceiver: (config, log, events) => runReceiver(receiverSettings(config), { ...events, log }),
-};
+export function realPlatform(): Platform {
+  return {
+    ...realMirror(),
+    listen,
+    connectStream,
+    loadOps: () => import('../ops/app.ts'),
+    runReceiver: (config, log, events) => runReceiver(receiverSettings(config), { ...events, log }),
+  };
+}
 
 export interface RunningService {
   /** null if this process receives no webhooks. */

@@ -42,7 +42,7 @@ export async function runService(): Promise<number> {
     config.role === 'both'
       ? startReceiverThread({ ...receiverSettings(config), logLevel: config.logLevel })
       : null;
-  const [{ createLog, openOutput }, { REAL }, { startService }, { collectDefaultMetrics }] =
+  const [{ createLog, openOutput }, { realPlatform }, { startService }, { collectDefaultMetrics }] =
     await Promise.all([
       import('../platform/log.ts'),
       import('./platform.ts'),
@@ -70,7 +70,7 @@ export async function runService(): Promise<number> {
   });
 
   const starting = startService(config, log, onDeath, {
-    ...REAL,
+    ...realPlatform(),
     ...(receiver === null
       ? {}
       : { runReceiver: (_config, _log, events) => receiver.running(events, output) }),

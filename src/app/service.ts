@@ -16,7 +16,7 @@ import { shareLockout } from '../stream/lockout.ts';
 import { hasCaughtUp, startHeartbeat } from './heartbeat.ts';
 import { openMirror } from './mirror.ts';
 import { listenPrivately } from './ports.ts';
-import { REAL, type Platform, type RunningService } from './platform.ts';
+import { realPlatform, type Platform, type RunningService } from './platform.ts';
 import { startReceiverHost } from './receiver-host.ts';
 import { runsReceiver } from './receiver-settings.ts';
 
@@ -30,7 +30,7 @@ export async function startService(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  platform: Platform = REAL,
+  platform: Platform = realPlatform(),
 ): Promise<RunningService> {
   return config.role === 'receiver'
     ? startReceiverHost(config, log, onDeath, platform)

@@ -3,7 +3,7 @@ import { explainInbox, inboxEnds, readReceiver, type InboxEnds } from '../inbox/
 import { SqliteFault } from '../sqlite/errors.ts';
 import type { Db } from '../sqlite/open.ts';
 import { prepareRows } from '../sqlite/prepared.ts';
-import type { HandedOut } from './numbers-note.ts';
+import type { HandedOut } from '../inbox/mirror-note.ts';
 
 /** The position of the mirror's file in its inbox and in its feed. */
 export interface MirrorPosition extends HandedOut {
@@ -14,6 +14,8 @@ export interface MirrorPosition extends HandedOut {
   readonly inboxRowAtMs: number | null;
   /** Own clock at the last heartbeat or start, epoch ms. */
   readonly clockMs: number | null;
+  /** The receiver may delete rows of the inbox up to this one. */
+  readonly prunableSeq: number;
   /** Written by `backup`, and not started since. */
   readonly isBackup: boolean;
 }
@@ -28,11 +30,8 @@ export interface InboxPosition extends InboxEnds {
   readonly readAtMs: number;
 }
 
-/**
- * A clock that was further ahead was wrong: its instants become the present. A clock that was less far ahead is
- * reached soon, so its instants stay, and only its reads are void (src/mirror/start.ts).
- */
-export const CLOCK_BACK_MS = 30_000;
+/** After a boot, the clock continues a second after the receiver's last reading, and the mirror's may be as much younger. */
+export const CLOCK_BACK_MS = 1_000;
 
 /** The clock was wrong when it showed `atMs`. */
 export function isAhead(atMs: number | null, nowMs: number): boolean {
@@ -105,6 +104,7 @@ export function mirrorPosition(db: Db): MirrorPosition {
       inboxSeq: 'mirror_state.inbox_seq',
       inboxRowAtMs: 'service_state.inbox_row_at_ms',
       clockMs: 'service_state.clock_ms',
+      prunableSeq: 'service_state.inbox_prunable_seq',
       isBackup: 'service_state.is_backup',
     },
     (columns) => `SELECT ${columns} FROM mirror_state, service_state`,

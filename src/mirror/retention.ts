@@ -3,7 +3,7 @@
  * receiver.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { isClockRight, keptSinceMs } from '../inbox/retention.ts';
+import { futureMs, isClockRight, keptSinceMs } from '../inbox/retention.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Mirror } from './mirror.ts';
 
@@ -44,10 +44,11 @@ export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal
 
 async function pruneAll({ mirror, now, retentionDays }: RetentionDeps, signal: AbortSignal): Promise<number> {
   const beforeMs = keptSinceMs(now(), retentionDays);
+  const afterMs = futureMs(now());
   let total = 0;
   for (;;) {
-    const rows = await mirror.command('prune', { beforeMs, limit: AT_ONCE });
-    const some = rows.changes + rows.deadLetters + rows.runs + rows.inboxRows;
+    const rows = await mirror.command('prune', { beforeMs, afterMs, limit: AT_ONCE });
+    const some = rows.changes + rows.deadLetters + rows.runs + rows.deliveries + rows.inboxRows;
     if (some === 0) return total;
     total += some;
     await wait(PAUSE_MS, undefined, { signal, ref: false });

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { explainInbox, inboxEnds } from '../inbox/inbox-file.ts';
+import { readMirrorNote, writeMirrorNote, type HandedOut } from '../inbox/mirror-note.ts';
 import { readMissed } from '../inbox/missed.ts';
 import { hasApplicationId } from '../sqlite/application-id.ts';
 import { moveAside, ownFile, removeDatabase } from '../sqlite/database-files.ts';
@@ -24,7 +25,6 @@ import {
   mirrorPosition,
   whyNewEpoch,
 } from './new-epoch.ts';
-import { noteHandedOut, readHandedOut, type HandedOut } from './numbers-note.ts';
 import { FORGET_FAILURES, FORGET_UNASKED } from './writer/failures.ts';
 
 export interface NewEpoch {
@@ -44,8 +44,6 @@ export interface StartedMirror {
 
 /** More than the change numbers that readers can see in the second before they are noted. */
 const UNNOTED_CHANGES = 1_000_000;
-/** The mirror's clock is noted once a second, so its rows may be this much younger than the note. */
-const CLOCK_NOTE_MS = 1_000;
 
 /** `mirror`: the whole file is checked. `inbox`: a row cannot be read, so the mirror continues after all rows. */
 export type DamagedFile = 'mirror' | 'inbox';
@@ -68,7 +66,7 @@ export function startMirror(path: string, inbox: Db, options: StartOptions): Sta
 }
 
 function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMirror {
-  const handedOut = readHandedOut(path);
+  const handedOut = readMirrorNote(path);
   const start: Start = { inbox, path, options, handedOut };
   if (!existsSync(path)) {
     const why = handedOut === null ? null : 'the mirror’s file is missing';
@@ -98,13 +96,13 @@ function startWith(db: Db, { inbox, path, options, handedOut }: Start): StartedM
       ? 'the inbox has a row that cannot be read'
       : whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq, options.now), handedOut, options.nowMs);
   if (why === null) {
-    continueEpoch(db, mirror.clockMs, options);
+    continueEpoch(db, options);
     return { db, newEpoch: null };
   }
   const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
-  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: mirror.clockMs, isFirst: false });
+  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, isFirst: false });
   doneOrClosed(db, (kept) => beginEpoch(kept, epoch));
-  noteHandedOut(path, epoch);
+  writeMirrorNote(path, { ...epoch, prunableSeq: 0 });
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo: null } };
 }
 
@@ -115,20 +113,13 @@ function startEmpty(
 ): StartedMirror {
   const isFirst = why === null;
   const changeSeq = isFirst ? 0 : (handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
-  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: null, isFirst });
+  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, isFirst });
   const db = createMirror(path, (created) => beginEpoch(created, epoch));
-  noteHandedOut(path, epoch);
+  writeMirrorNote(path, { ...epoch, prunableSeq: 0 });
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo } };
 }
 
-function continueEpoch(db: Db, clockMs: number | null, { nowMs }: Opening): void {
-  // The clock stepped back, because the receiver began behind the mirror's: its next rows seem older than reads that were
-  // sent before.
-  if (clockMs !== null && clockMs > nowMs) {
-    db.prepare<[number]>('UPDATE mirror_state SET trusted_after_ms = max(trusted_after_ms, ?)').run(
-      clockMs + CLOCK_NOTE_MS + REPLICA_LAG_MS,
-    );
-  }
+function continueEpoch(db: Db, { nowMs }: Opening): void {
   // Not live on the heartbeat of the run before. A kill before the first heartbeat leaves rows of this clock.
   db.prepare<[Pick<Opening, 'nowMs'>]>(
     `
@@ -189,8 +180,6 @@ interface EpochBegin extends HandedOut {
 
 interface EpochFrom extends StartOptions {
   readonly changeSeq: number;
-  /** Clock at the last heartbeat in the kept file; null if there was none. */
-  readonly clockMs: number | null;
   /** There was no mirror at this path before. */
   readonly isFirst: boolean;
 }
@@ -207,15 +196,11 @@ function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
     from.isFirst && from.damaged !== 'inbox' && !areRowsAhead(inboxPosition(inbox, beforeFirstSeq, now));
   const inboxSeq = appliesAll ? beforeFirstSeq : lastSeq;
   const { inboxId, appliedRowAtMs, readAtMs } = inboxPosition(inbox, inboxSeq, now);
-  const unlessAhead = (atMs: number | null): number =>
-    atMs === null || isAhead(atMs, readAtMs) ? Number.NEGATIVE_INFINITY : atMs;
-  // An answer to a read that was sent before the opening ended may lack a skipped row. The clocks of the kept
-  // file, which may have stamped that read, and of the receiver may be a little ahead.
-  const readUntilMs = Math.max(
-    readAtMs,
-    unlessAhead(from.clockMs) + CLOCK_NOTE_MS,
-    unlessAhead(appliedRowAtMs),
-  );
+  // An answer to a read that was sent before the opening ended may lack a skipped row.
+  const skippedUntilMs =
+    appliedRowAtMs === null || isAhead(appliedRowAtMs, readAtMs)
+      ? readAtMs
+      : Math.max(readAtMs, appliedRowAtMs);
   return {
     // A new name even for the first: an earlier file may have been deleted with its note.
     epoch: randomBytes(8).toString('hex'),
@@ -224,7 +209,7 @@ function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
     inboxId,
     inboxSeq,
     inboxRowAtMs: appliedRowAtMs,
-    trustedAfterMs: readUntilMs + REPLICA_LAG_MS,
+    trustedAfterMs: skippedUntilMs + REPLICA_LAG_MS,
     ...wayInOf(inbox, inboxSeq),
   };
 }

@@ -57,10 +57,7 @@ const MAX_HEADER_BYTES = 32 << 10;
 /** Cuts connections without traffic. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;
 const LIMITS = '/proc/self/limits';
-const [, openFiles = Infinity] =
-  /^Max open files\s+(\d+)/m.exec(existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '') ?? [];
-/** Two listeners leave a third of the open files. Beyond the system's limit, the kernel silently closes connections. */
-const MAX_CONNECTIONS = Math.min(4_096, Math.floor(Number(openFiles) / 3));
+const MAX_CONNECTIONS = 4_096;
 /** How much of a connection's first piece is searched for the start of a webhook. */
 const START_BYTES = 4_096;
 /** How long idle connections stay open at a stop: longer than a request travels. */
@@ -73,6 +70,13 @@ interface Address {
   readonly fd?: number | undefined;
   /** Prefix of the variables that set host and port. */
   readonly prefix?: '' | 'OPS_';
+}
+
+/** Two listeners leave a third of the open files. Beyond the system's limit, the kernel silently closes connections. */
+function maxConnections(): number {
+  const limits = existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '';
+  const [, openFiles = Infinity] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+  return Math.min(MAX_CONNECTIONS, Math.floor(Number(openFiles) / 3));
 }
 
 /** @throws Error naming the address. */
@@ -90,7 +94,7 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
       maxHeaderSize: MAX_HEADER_BYTES,
     },
   }) as Server;
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = maxConnections();
   server.setTimeout(STALLED_MS);
   /** Connections that have sent at least the start of a webhook: the parser shows only the last piece. */
   const webhookSenders = new WeakSet<Socket>();

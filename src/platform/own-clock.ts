@@ -1,6 +1,6 @@
 /**
- * The clock of the merge rules: whole epoch ms, monotone, kept across restarts, close to the wall clock
- * (docs/architecture.md#own-clock). The receiver keeps it; the mirror follows it (src/mirror/following-clock.ts).
+ * The clock of the merge rules: whole epoch ms, fixed for a boot of the machine (docs/architecture.md#own-clock). The
+ * receiver chooses its base once after a boot; every other process reads it from the inbox.
  */
 import type { HostTime } from './host-time.ts';
 
@@ -11,75 +11,59 @@ export interface ClockReading {
   readonly bootId: string | null;
 }
 
-/** Largest share of the elapsed time by which the clock runs faster or slower to approach the wall clock. */
-export const SLEW = 0.1;
-/**
- * Longest time for which one approach may slew: after a process hung or was suspended, the clock still moves in
- * small steps.
- */
-const SLEW_WITHIN_MS = 2_000;
-/** A wall clock further ahead was set, and is followed at once. */
-const JUMP_MS = 2_000;
-/** How often a reading is to be kept. */
-export const READING_EVERY_MS = 1_000;
-/** A clock further ahead of the wall clock was wrong: it steps back, and everything that it stamped is void. */
-export const MOST_AHEAD_MS = 60_000;
+export type ClockHost = Pick<HostTime, 'wallMs' | 'sinceBootMs' | 'bootId'>;
 
-type Clocks = Omit<HostTime, 'monotonicMs'>;
+/** How often a reading is kept: after a boot, the last one may be that old. */
+export const READING_EVERY_MS = 1_000;
+/** A wall clock further ahead was set, or the machine stood still with all of its clocks. */
+const MOST_BEHIND_MS = 2_000;
+/** A clock further ahead of the wall clock was wrong: everything that it stamped is void. */
+const MOST_AHEAD_MS = 60_000;
 
 export class OwnClock {
-  readonly #host: Clocks;
+  readonly #host: ClockHost;
   /** The clock's reading at the machine's boot. */
   #baseMs: number;
-  #lastMs: number;
-  #slewedAtMs: number;
 
   /** @param last the last reading kept, of this boot or an earlier one. */
-  constructor(host: Clocks, last: ClockReading | null) {
-    const atMs = host.sinceBootMs();
-    const isSameBoot = last !== null && last.bootId !== null && last.bootId === host.bootId;
-    // After a boot, only the last reading is known, and it may be that old.
-    const elapsedMs = isSameBoot ? Math.max(0, atMs - last.sinceBootMs) : READING_EVERY_MS;
-    const keptMs = last === null ? Number.NEGATIVE_INFINITY : last.clockMs + elapsedMs;
-    const wallMs = Math.round(host.wallMs());
-    const startMs = keptMs > wallMs + MOST_AHEAD_MS ? wallMs : Math.max(keptMs, wallMs);
+  constructor(host: ClockHost, last: ClockReading | null) {
     this.#host = host;
-    this.#baseMs = startMs - atMs;
-    this.#lastMs = startMs;
-    this.#slewedAtMs = atMs;
+    this.#baseMs = baseOf(host, last) ?? chosenBase(host, last);
   }
 
-  /** Epoch ms; never less than before, but for a step back by `approach`. */
-  readonly now = (): number => {
-    this.#lastMs = Math.max(this.#lastMs, this.#baseMs + this.#host.sinceBootMs());
-    return this.#lastMs;
-  };
+  /** Epoch ms; never less than before, but for a step back by `check`. */
+  readonly now = (): number => this.#baseMs + this.#host.sinceBootMs();
 
   /**
-   * Approaches the wall clock. Call it about once a second.
-   * @returns by how much it stepped back, 0 unless it was more than `MOST_AHEAD_MS` ahead.
+   * Chooses the base again if the wall clock contradicts it. Call it about once a second.
+   * @returns by how much the clock has stepped, 0 if it has not.
    */
-  approach(): number {
-    const atMs = this.#host.sinceBootMs();
-    const elapsedMs = Math.min(SLEW_WITHIN_MS, atMs - this.#slewedAtMs);
-    this.#slewedAtMs = atMs;
-    const aheadMs = this.#baseMs + atMs - Math.round(this.#host.wallMs());
-    if (aheadMs > MOST_AHEAD_MS) {
-      this.#baseMs -= aheadMs;
-      this.#lastMs = this.#baseMs + atMs;
-      return aheadMs;
-    }
-    if (aheadMs < -JUMP_MS) this.#baseMs -= aheadMs;
-    else {
-      const mostMs = Math.floor(elapsedMs * SLEW);
-      this.#baseMs -= Math.max(-mostMs, Math.min(mostMs, aheadMs));
-    }
-    return 0;
+  check(): number {
+    const wallMs = Math.round(this.#host.wallMs());
+    const stepMs = wallMs - this.now();
+    if (stepMs <= MOST_BEHIND_MS && stepMs >= -MOST_AHEAD_MS) return 0;
+    this.#baseMs += stepMs;
+    return stepMs;
   }
 
-  /** A clock that stands still after a slew back is shown behind `now`, where it continues. */
   reading(): ClockReading {
     const sinceBootMs = this.#host.sinceBootMs();
     return { clockMs: this.#baseMs + sinceBootMs, sinceBootMs, bootId: this.#host.bootId };
   }
+}
+
+/** The base that a receiver of this boot has chosen; null if none has. */
+export function baseOf(host: ClockHost, last: ClockReading | null): number | null {
+  if (last === null || last.bootId !== host.bootId) return null;
+  // On a system that does not name its boots, a later boot shows only by a shorter time since then.
+  if (last.sinceBootMs > host.sinceBootMs()) return null;
+  return last.clockMs - last.sinceBootMs;
+}
+
+/** The wall clock, or a second after the last reading if that is later and not too far ahead. */
+function chosenBase(host: ClockHost, last: ClockReading | null): number {
+  const wallMs = Math.round(host.wallMs());
+  const keptMs = last === null ? Number.NEGATIVE_INFINITY : last.clockMs + READING_EVERY_MS;
+  const startMs = keptMs > wallMs + MOST_AHEAD_MS ? wallMs : Math.max(keptMs, wallMs);
+  return startMs - host.sinceBootMs();
 }

@@ -30,6 +30,13 @@ export interface Instant {
   readonly monotonicMs: number;
 }
 
+interface Noticed {
+  /** The own clock has stepped ahead: the wall clock was set, perhaps in steps that were too small to be seen. */
+  readonly isClockAhead: boolean;
+  /** The kernel may have refused connections; asked only after a stall, since it takes a while. */
+  readonly isQueueFull: () => boolean;
+}
+
 /** The moment at which this run listens. */
 export interface Opening extends Instant {
   readonly bootId: string | null;
@@ -120,11 +127,8 @@ export class Coverage {
     else this.#didNotListen(missed);
   }
 
-  /**
-   * Call it before each commit, each second, and before a connection is accepted.
-   * @param isQueueFull whether the kernel may have refused connections; asked only after a stall, since it takes a while.
-   */
-  look(now: Instant, isQueueFull: () => boolean): void {
+  /** Call it before each commit, each second, and before a connection is accepted. */
+  look(now: Instant, { isClockAhead, isQueueFull }: Noticed): void {
     const before = this.#seen;
     this.#seen = now;
     const stalledMs = now.monotonicMs - before.monotonicMs;
@@ -132,8 +136,9 @@ export class Coverage {
     // shows the pause.
     const elapsedMs = Math.max(now.sinceBootMs - before.sinceBootMs, now.wallMs - before.wallMs);
     const missed = { sinceMs: before.wallMs, untilMs: now.wallMs, variantIds: null };
-    if (elapsedMs - stalledMs > STANDSTILL_MS) this.#didNotListen({ why: 'stood_still', ...missed });
-    else if (stalledMs > STANDSTILL_MS && !keptAll(stalledMs, isQueueFull())) {
+    if (isClockAhead || elapsedMs - stalledMs > STANDSTILL_MS) {
+      this.#didNotListen({ why: 'stood_still', ...missed });
+    } else if (stalledMs > STANDSTILL_MS && !keptAll(stalledMs, isQueueFull())) {
       this.#didNotListen({ why: 'unserved', ...missed });
     }
   }

@@ -49,6 +49,8 @@ export interface Prunable {
   readonly upToSeq: number;
   /** They arrived before it, own clock; Infinity: at any time. */
   readonly beforeMs: number;
+  /** Or after it: the clock was wrong. */
+  readonly afterMs: number;
 }
 
 /** Published in one piece. */
@@ -170,20 +172,20 @@ export class InboxWriter {
   }
 
   /**
-   * Deletes some of the oldest rows up to `upToSeq`, and none from the first on that arrived at `beforeMs` or later.
+   * Deletes some of the oldest rows up to `upToSeq`, and none from the first on that arrived neither before `beforeMs` nor after `afterMs`.
    * @returns how many. @throws SqliteError
    */
   prune(rows: Prunable): number {
     return this.#orReplace(() => this.#prune(rows));
   }
 
-  #prune({ upToSeq, beforeMs }: Prunable): number {
+  #prune({ upToSeq, beforeMs, afterMs }: Prunable): number {
     let lastSeq: number | null = null;
     let bytes = 0;
     // Numbers continue from the last row, so it stays.
     for (const row of this.#statements.oldest.iterate(Math.min(upToSeq, this.lastSeq - 1))) {
       bytes += row.bytes;
-      if (row.arrivedAtMs >= beforeMs) break;
+      if (row.arrivedAtMs >= beforeMs && row.arrivedAtMs <= afterMs) break;
       if (lastSeq !== null && bytes > PRUNED_BYTES) break;
       lastSeq = row.seq;
     }

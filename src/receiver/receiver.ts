@@ -246,7 +246,6 @@ export class Receiver {
     const isBeating = this.#isHeartbeatDue || isLast;
     if (taken.length === 0 && missed.rows.length === 0 && !isBeating) return;
     this.#isHeartbeatDue = false;
-    if (isBeating) this.#approachWallClock();
     const startedMs = performance.now();
     try {
       inbox.append({
@@ -298,18 +297,19 @@ export class Receiver {
     }
   }
 
-  /** Notices times in which the process did not serve its socket. */
+  /** Notices times in which the process did not serve its socket, or the machine stood still. */
   look(): void {
-    this.#coverage.look(this.#instant(), () => this.#listener?.isQueueFull() ?? false);
-  }
-
-  #approachWallClock(): void {
-    const aheadMs = this.#clock.approach();
-    if (aheadMs === 0) return;
-    this.#deps.log.error(
-      { aheadMs },
-      'the clock of this run is more than a minute ahead of the wall clock, so it was wrong: it steps back',
-    );
+    const stepMs = this.#clock.check();
+    this.#coverage.look(this.#instant(), {
+      isClockAhead: stepMs > 0,
+      isQueueFull: () => this.#listener?.isQueueFull() ?? false,
+    });
+    if (stepMs < 0) {
+      this.#deps.log.error(
+        { aheadMs: -stepMs },
+        'the clock of this run is more than a minute ahead of the wall clock, so it was wrong: it steps back',
+      );
+    }
   }
 
   #heartbeat(isLast: boolean): Heartbeat {

@@ -1,7 +1,7 @@
 /** Wires the receiver: inbox, public port, pruning, and the stream if there is one. */
 import { fstatSync } from 'node:fs';
-import { prunableSeqOf } from '../inbox/mirror-position.ts';
-import { keptSinceMs } from '../inbox/retention.ts';
+import { readMirrorNote } from '../inbox/mirror-note.ts';
+import { futureMs, keptSinceMs } from '../inbox/retention.ts';
 import { isQueueFull } from '../platform/accept-queue.ts';
 import { hostTime, type HostTime } from '../platform/host-time.ts';
 import { listen } from '../platform/listen.ts';
@@ -55,17 +55,19 @@ export interface ReceiverPlatform {
   readonly connectStream: (options: NatsOptions) => Promise<Engine>;
 }
 
-export const REAL_RECEIVER: ReceiverPlatform = {
-  host: hostTime(),
-  listen,
-  passedSocket: (fd) => ({ inode: fstatSync(fd).ino, wasQueueFull: isQueueFull(fd) }),
-  openInbox: openInboxWriter,
-  later: (work) => afterTurns(work),
-  connectStream: async (options) => {
-    const { connectNats, loadNats } = await import('../stream/nats.ts');
-    return connectNats(await loadNats(), options);
-  },
-};
+export function realReceiver(): ReceiverPlatform {
+  return {
+    host: hostTime(),
+    listen,
+    passedSocket: (fd) => ({ inode: fstatSync(fd).ino, wasQueueFull: isQueueFull(fd) }),
+    openInbox: openInboxWriter,
+    later: (work) => afterTurns(work),
+    connectStream: async (options) => {
+      const { connectNats, loadNats } = await import('../stream/nats.ts');
+      return connectNats(await loadNats(), options);
+    },
+  };
+}
 
 /**
  * A request passes some turns of the event loop before its body is here: the connection, its first bytes, the body. A
@@ -85,11 +87,14 @@ export interface RunningReceiver {
   close(): Promise<void>;
 }
 
+/** A webhook that agreed with the clock shows for so long that it is right. */
+const CLOCK_RIGHT_FOR_MS = 60 * 60_000;
+
 /** @throws SqliteFault if the inbox cannot be used, Error if the port cannot. */
 export async function runReceiver(
   settings: ReceiverSettings,
   events: ReceiverEvents & { readonly log: Logger },
-  platform: ReceiverPlatform = REAL_RECEIVER,
+  platform: ReceiverPlatform = realReceiver(),
 ): Promise<RunningReceiver> {
   const { databasePath, webhook, secrets } = settings;
   const { log } = events;
@@ -130,10 +135,16 @@ export async function runReceiver(
         const { clockRightAtMs } = receiver;
         if (clockRightAtMs === null) return null;
         // Not the present: since then, the clock may have been set wrong.
-        return { upToSeq: publishedSeq, beforeMs: keptSinceMs(clockRightAtMs, settings.retentionDays) };
+        const isRightNow = receiver.now() - clockRightAtMs < CLOCK_RIGHT_FOR_MS;
+        return {
+          upToSeq: publishedSeq,
+          beforeMs: keptSinceMs(clockRightAtMs, settings.retentionDays),
+          afterMs: isRightNow ? futureMs(receiver.now()) : Infinity,
+        };
       }
-      const upToSeq = prunableSeqOf(databasePath, inbox.inboxId);
-      return upToSeq === null ? null : { upToSeq: Math.min(upToSeq, publishedSeq), beforeMs: Infinity };
+      const note = readMirrorNote(databasePath);
+      if (note?.inboxId !== inbox.inboxId) return null;
+      return { upToSeq: Math.min(note.prunableSeq, publishedSeq), beforeMs: Infinity, afterMs: Infinity };
     };
     stream?.start();
     void pruneInbox({ inbox, prunable, log }, stopping.signal);

@@ -30,6 +30,8 @@ interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   readonly maxRps: number;
   /** Host and port of the store, for display. */
   readonly storeAt?: string;
+  /** Nothing is read while it is false; by default, it never is. */
+  readonly mayRead?: () => boolean;
   /** croner patterns; null if off. */
   readonly schedules: {
     readonly reconcileCron: string | null;

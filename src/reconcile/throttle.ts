@@ -16,6 +16,8 @@ interface ThrottleDeps {
   readonly maxRps: number;
   readonly storeAt?: string | undefined;
   readonly onBlocked?: (why: Blocked | null) => void;
+  /** Otherwise nothing is sent. */
+  readonly mayRead?: () => boolean;
 }
 
 /** Consecutive failures that open the breaker; then one probe at a time is sent. */
@@ -102,6 +104,7 @@ export class Throttle {
     const elapsedMs = Math.max(0, nowMs - this.#tokensAtMs);
     this.#tokens = Math.min(Math.max(1, maxRps * BURST_SECONDS), this.#tokens + (elapsedMs * maxRps) / 1000);
     this.#tokensAtMs = nowMs;
+    if (this.#deps.mayRead?.() === false) return 0;
     if (this.#blocked?.kind === 'wrong_store' || this.#isPaused() || nowMs < this.#heldUntilMs) return 0;
     const allowed = this.#opens > 0 ? 1 : Math.max(1, Math.floor(this.#concurrency));
     return Math.max(0, Math.min(allowed - this.#inFlight, Math.floor(this.#tokens)));

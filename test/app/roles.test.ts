@@ -3,11 +3,11 @@ import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { receiverSettings } from '../../src/app/receiver-settings.ts';
-import { REAL, type RunningService } from '../../src/app/platform.ts';
+import { realPlatform, type RunningService } from '../../src/app/platform.ts';
 import { startService } from '../../src/app/service.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
-import { REAL_RECEIVER, runReceiver } from '../../src/receiver/run-receiver.ts';
+import { realReceiver, runReceiver } from '../../src/receiver/run-receiver.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { listen, type Listener } from '../../src/platform/listen.ts';
 import { delivery, item, newPath, values } from '../mirror/mirror-file.ts';
@@ -36,13 +36,13 @@ async function start(
   const env = { ...environmentOf(path, role), STREAM_URL: 'nats://127.0.0.1:9' };
   const config = loadConfig({ env, cwd: '/nowhere' });
   const service = await startService(config, log, (error) => expect.unreachable(error.message), {
-    ...REAL,
+    ...realPlatform(),
     connectStream: () => Promise.resolve(servers.connect()),
     runReceiver: (given, receiverLog, events) =>
       runReceiver(
         receiverSettings(given),
         { ...events, log: receiverLog },
-        { ...REAL_RECEIVER, connectStream: () => Promise.resolve(servers.connect()) },
+        { ...realReceiver(), connectStream: () => Promise.resolve(servers.connect()) },
       ),
   });
   onTestFinished(() => service.stop());
@@ -144,12 +144,12 @@ test.each(['receiver', 'both'])(
       return { ...listener, stop };
     };
     const starting = startService(config, log, (error) => expect.unreachable(error.message), {
-      ...REAL,
+      ...realPlatform(),
       runReceiver: (given, receiverLog, events) =>
         runReceiver(
           receiverSettings(given),
           { ...events, log: receiverLog },
-          { ...REAL_RECEIVER, listen: watched },
+          { ...realReceiver(), listen: watched },
         ),
       // Of the private listener.
       listen: () => Promise.reject(new Error('another program uses the port')),

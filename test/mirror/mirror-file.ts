@@ -276,9 +276,13 @@ export class DirectWriter {
 
   /** Prunes the mirror, then the inbox as far as the mirror released it. */
   prune(beforeMs: number, limit = 100): CommandResult<'prune'> {
-    const found = this.command('prune', { beforeMs, limit }) as CommandResult<'prune'>;
+    const found = this.command('prune', {
+      beforeMs,
+      afterMs: T0 + 365 * 86_400_000,
+      limit,
+    }) as CommandResult<'prune'>;
     const [upToSeq = 0] = values<number>(this.db, 'SELECT inbox_prunable_seq FROM service_state');
-    this.writer.inbox.prune({ upToSeq, beforeMs: Infinity });
+    this.writer.inbox.prune({ upToSeq, beforeMs: Infinity, afterMs: Infinity });
     return found;
   }
 

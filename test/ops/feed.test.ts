@@ -114,7 +114,7 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
   expect((await changes(ops, `after=${last}`)).status).toBe(200);
   expect((await changes(ops, 'after=0')).status).toBe(200);
 
-  await databases.writer.command('prune', { beforeMs: T0 + 3, limit: 100 });
+  await databases.writer.command('prune', { beforeMs: T0 + 3, afterMs: Infinity, limit: 100 });
   expect(seqsIn(databases)[0]).toBe(fourth);
   await refused('after=0', 410, 'pruned');
   await refused(`after=${second - 1}`, 410, 'pruned');
@@ -145,7 +145,7 @@ test('continues a consumer that has seen all pruned changes', async () => {
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);
   await eventually(() => reader.events.length > 0, { what: 'the stream' });
   await read('Second', T0 + 60_000);
-  await databases.writer.command('prune', { beforeMs: T0 + 90_000, limit: 100 });
+  await databases.writer.command('prune', { beforeMs: T0 + 90_000, afterMs: Infinity, limit: 100 });
   expect(seqsIn(databases)).toEqual([]);
   await read('Third', T0 + 120_000);
   const seq = lastSeqOf(databases);

@@ -57,7 +57,7 @@ test.each<[string, string | null, Partial<LastRun>, Partial<Opening>]>([
 });
 
 const at = (ms: number) => ({ wallMs: WALL + ms, sinceBootMs: LAST + ms, monotonicMs: LAST + ms });
-const hasRoom = (): boolean => false;
+const hasRoom = { isClockAhead: false, isQueueFull: (): boolean => false };
 const whysOf = (coverage: Coverage): string[] => coverage.due().rows.map(({ why }) => why);
 
 function running(isShared = false): Coverage {
@@ -98,7 +98,7 @@ test.each<[string, stalledMs: number, isQueueFull: boolean, whys: string[]]>([
 ])('a socket that a stalled process did not serve %s', (_, stalledMs, isQueueFull, whys) => {
   const coverage = running();
   coverage.look(at(1_000), hasRoom);
-  coverage.look(at(1_000 + stalledMs), () => isQueueFull);
+  coverage.look(at(1_000 + stalledMs), { ...hasRoom, isQueueFull: () => isQueueFull });
   expect(whysOf(coverage)).toEqual(whys);
 });
 
@@ -110,6 +110,12 @@ test('a machine stood still if its monotonic clock did, and another clock did no
   expect(coverage.due().rows).toEqual([
     { why: 'stood_still', sinceMs: WALL + 4_000, untilMs: WALL + 8_001, variantIds: null },
   ]);
+});
+
+test('an own clock that steps ahead shows that the wall clock was set in small steps', () => {
+  const coverage = running();
+  coverage.look(at(1_000), { ...hasRoom, isClockAhead: true });
+  expect(whysOf(coverage)).toEqual(['stood_still']);
 });
 
 test('a wall clock that jumps ahead shows that a virtual machine stood still, whose clocks did, too', () => {

@@ -27,8 +27,8 @@ const arrival = (id: string, arrivedAtMs = T0): Delivered => ({ body: delivery(i
 const append = (inbox: InboxWriter, ...arrivals: readonly Delivered[]): void =>
   inbox.append(appended(arrivals));
 
-const pruned = (inbox: InboxWriter, upToSeq: number, beforeMs = Infinity): number =>
-  inbox.prune({ upToSeq, beforeMs });
+const pruned = (inbox: InboxWriter, upToSeq: number, beforeMs = Infinity, afterMs = Infinity): number =>
+  inbox.prune({ upToSeq, beforeMs, afterMs });
 
 const BEAT: Heartbeat = {
   aliveAtMs: T0 + 1,
@@ -162,6 +162,13 @@ test('prunes no row from the first on that is too young, also if a later one is 
   append(inbox, arrival('a', T0), arrival('b', T0 + 2), arrival('c', T0 + 1), arrival('d', T0 + 3));
   expect(pruned(inbox, 99, T0 + 2)).toBe(1);
   expect(values(db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual([2, 3, 4]);
+});
+
+test('rows that a wrong clock stamped far in the future do not stop the pruning', () => {
+  const { inbox } = open();
+  append(inbox, arrival('a', T0 + 999_999), arrival('b', T0), arrival('c', T0 + 5), arrival('d', T0 + 6));
+  expect(pruned(inbox, 99, T0 + 2)).toBe(0);
+  expect(pruned(inbox, 99, T0 + 2, T0 + 1_000)).toBe(2);
 });
 
 test('prunes little at a time, however large the rows are', () => {

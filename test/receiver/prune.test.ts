@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { openInboxReader } from '../../src/inbox/inbox-file.ts';
 import { openInboxWriter } from '../../src/receiver/inbox-writer.ts';
-import { REAL_RECEIVER, runReceiver, type ReceiverSettings } from '../../src/receiver/run-receiver.ts';
+import { realReceiver, runReceiver, type ReceiverSettings } from '../../src/receiver/run-receiver.ts';
 import { signBody, TEST_HEADER } from '../../src/store-api/signature.ts';
 import { appended } from '../mirror/direct-writer.ts';
 import { delivery, item, newPath, T0, values } from '../mirror/mirror-file.ts';
@@ -78,7 +78,7 @@ async function leftBy(given: Given): Promise<number[]> {
         onDeath: () => undefined,
       },
       {
-        ...REAL_RECEIVER,
+        ...realReceiver(),
         host: {
           wallMs: Date.now,
           sinceBootMs: () => machines.time.nowMs - T0 + 60_000,

@@ -141,7 +141,7 @@ describe('after a missed period', () => {
     await endRun(deps, present(await check()), null);
     time.nowMs += 3_000;
     await endRun(deps, await begin('scheduled'), null);
-    const prune = { beforeMs: time.nowMs + 1, limit: 10, inboxFirstSeq: 0 };
+    const prune = { beforeMs: time.nowMs + 1, afterMs: Infinity, limit: 10 };
     await databases.writer.command('prune', prune);
     expect([await check(), runs()]).toEqual([null, ['scheduled']]);
   });

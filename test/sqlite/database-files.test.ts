@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { refuseTarget } from '../../src/sqlite/database-files.ts';
 import { lockDatabase } from '../../src/sqlite/lock.ts';
-import { noteHandedOut } from '../../src/mirror/numbers-note.ts';
+import { writeMirrorNote } from '../../src/inbox/mirror-note.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
 import { temporaryFolder } from '../mirror/mirror-file.ts';
 
@@ -16,7 +16,7 @@ test('refuses each file that the program writes next to its databases, under any
   const databases = [path, inboxPath(path)];
   const both = openBoth(path);
   const lock = lockDatabase(path);
-  noteHandedOut(path, { epoch: 'e', changeSeq: 1 });
+  writeMirrorNote(path, { epoch: 'e', changeSeq: 1, inboxId: 'i', prunableSeq: 0 });
   const found = readdirSync(folder);
   expect(found).toContain('mirror.db.numbers');
   lock.release();

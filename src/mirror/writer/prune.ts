@@ -7,6 +7,8 @@ import { prepareRows } from '../../sqlite/prepared.ts';
 /** At most `limit` of the oldest rows of each kind that are older than `beforeMs`, own clock. */
 interface Prune {
   readonly beforeMs: number;
+  /** Rows of the inbox stamped after it were stamped by a wrong clock, and are old enough. */
+  readonly afterMs: number;
   readonly limit: number;
 }
 
@@ -35,7 +37,10 @@ export function preparePrune(db: Db, inbox: Db) {
          ORDER BY read_after_ms DESC LIMIT 1
        )`,
   );
-  const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
+  const pruneDeliveries = db.prepare<[{ readonly firstSeq: number; readonly limit: number }]>(
+    `DELETE FROM deliveries WHERE inbox_seq < @firstSeq
+       AND inbox_seq IN (SELECT inbox_seq FROM deliveries ORDER BY inbox_seq LIMIT @limit)`,
+  );
   const selectFirstSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck();
   const firstSeq = (): number => unlessDamaged(() => selectFirstSeq.get() ?? 0) ?? 0;
   const releaseInbox = prepareRelease(db, inbox);
@@ -46,7 +51,7 @@ export function preparePrune(db: Db, inbox: Db) {
       changes: changes.length,
       deadLetters: pruneDeadLetters.run(args).changes,
       runs: pruneRuns.run(args).changes,
-      deliveries: pruneDeliveries.run(firstSeq()).changes,
+      deliveries: pruneDeliveries.run({ firstSeq: firstSeq(), limit: args.limit }).changes,
       inboxRows: releaseInbox(args),
     };
   };
@@ -71,13 +76,14 @@ function prepareRelease(db: Db, inbox: Db): (args: Prune) => number {
     (columns) => `SELECT ${columns} FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
   const putPrunable = db.prepare<[number]>('UPDATE service_state SET inbox_prunable_seq = ?');
-  return ({ beforeMs, limit }) => {
+  return ({ beforeMs, afterMs, limit }) => {
     const at = prunable.get();
     if (at === undefined) return 0;
     const old = unlessDamaged(() => {
       const seqs: number[] = [];
       for (const { seq, arrivedAtMs } of inboxAfter.iterate(at.prunableSeq, limit)) {
-        if (arrivedAtMs >= beforeMs || seq >= at.inboxSeq) break;
+        const isOld = arrivedAtMs < beforeMs || arrivedAtMs > afterMs;
+        if (!isOld || seq >= at.inboxSeq) break;
         seqs.push(seq);
       }
       return seqs;

@@ -1,13 +1,13 @@
 /** The apply thread: commits transactions (applier.ts), and ends on the first fault it cannot apply past. */
 import { rmSync, statSync } from 'node:fs';
 import { inboxPath, openInboxReader } from '../../inbox/inbox-file.ts';
+import { readMirrorNote, writeMirrorNote } from '../../inbox/mirror-note.ts';
 import { holdFiles } from '../../sqlite/held-files.ts';
 import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering, Request } from '../../sqlite/worker.ts';
 import { isDamage, plainError, SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import { mirrorPosition } from '../new-epoch.ts';
-import { noteHandedOut, readHandedOut } from '../numbers-note.ts';
 import { startMirror, type DamagedFile, type NewEpoch, type StartOptions } from '../start.ts';
 import { Applier, type AppliedInput, type NewInput, type Position, type Task } from './applier.ts';
 import type { CommandName } from './commands.ts';
@@ -64,7 +64,14 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
     });
     const checkSize = watchSize(path);
     const applier = new Applier(mirror, inbox);
-    let notedSeq = readHandedOut(path)?.changeSeq;
+    let noted = readMirrorNote(path);
+    const note = (): void => {
+      const { inboxId, ...position } = mirrorPosition(mirror);
+      const isNews = position.changeSeq !== noted?.changeSeq || position.prunableSeq !== noted.prunableSeq;
+      if (!isNews || inboxId === null) return;
+      noted = { ...position, inboxId };
+      writeMirrorNote(path, noted);
+    };
     return {
       db: mirror,
       applier,
@@ -74,16 +81,13 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
         sideFiles.check();
         inboxFile.check();
         checkSize();
-        const { changeSeq } = applier.position;
-        if (changeSeq === notedSeq) return;
-        noteHandedOut(path, { epoch: mirrorPosition(mirror).epoch, changeSeq });
-        notedSeq = changeSeq;
+        note();
       },
       close: ({ isOrderly }) => {
         try {
           if (!isOrderly) return;
           mirror.exec(`UPDATE service_state SET state = 'stale', state_cause = 'stopped'`);
-          noteHandedOut(path, mirrorPosition(mirror));
+          note();
           mirror.pragma('wal_checkpoint(TRUNCATE)');
         } finally {
           closeAll();

@@ -2,6 +2,7 @@
  * Promises about each commit, checked by triggers: event times do not fall, requests end by a read that can meet
  * them, removals need two answers.
  */
+import { CLOCK_BACK_MS } from '../../../src/mirror/new-epoch.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
@@ -11,7 +12,6 @@ import type { EpochClocks } from '../journal.ts';
 const REPLICA_LAG_MS = 2_000;
 const REMOVAL_CONFIRM_MS = 30_000;
 /** How far ahead the clock in the file may be before a new epoch takes it for wrong. */
-const CLOCK_BACK_MS = 30_000;
 
 interface Ended {
   readonly product_id: string;
