@@ -102,7 +102,6 @@ CREATE TABLE `mirror_state` (
 	`listed_from_ms` integer NOT NULL,
 	`removal_window_start_ms` integer NOT NULL,
 	`removed_in_window` integer NOT NULL,
-	`removals_allowed_until_ms` integer NOT NULL,
 	`way_in` text NOT NULL,
 	`way_in_since_ms` integer NOT NULL,
 	`last_webhook_at_ms` integer,
@@ -130,6 +129,7 @@ CREATE TABLE `products` (
 	`gone_at_ms` integer,
 	`has_bundle` integer NOT NULL,
 	`conflict_reads` integer DEFAULT 0 NOT NULL,
+	`removal_allowed_by` text,
 	CONSTRAINT "products_bundle_flag" CHECK(has_bundle IN (0, 1))
 );
 --> statement-breakpoint
@@ -152,6 +152,9 @@ CREATE TABLE `runs` (
 	`total` integer NOT NULL,
 	`done` integer NOT NULL,
 	`drift` integer NOT NULL,
+	`removed` integer DEFAULT 0 NOT NULL,
+	`allowed_by` text,
+	`allowed_why` text,
 	`failed` integer NOT NULL,
 	`error` text,
 	CONSTRAINT "runs_state_known" CHECK(state IN ('running', 'done', 'failed')),
@@ -248,8 +251,8 @@ CREATE TABLE `warehouse_names` (
 	`name` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-INSERT INTO `mirror_state` (`id`, `applied_seq`, `inbox_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `listed_from_ms`, `removal_window_start_ms`, `removed_in_window`, `removals_allowed_until_ms`, `way_in`, `way_in_since_ms`, `mean_gap_ms`, `secrets_json`)
-VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, -8640000000000000, 0, 0, 0, 'unproven', 0, 3000, '[]');
+INSERT INTO `mirror_state` (`id`, `applied_seq`, `inbox_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `listed_from_ms`, `removal_window_start_ms`, `removed_in_window`, `way_in`, `way_in_since_ms`, `mean_gap_ms`, `secrets_json`)
+VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, -8640000000000000, 0, 0, 'unproven', 0, 3000, '[]');
 --> statement-breakpoint
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint

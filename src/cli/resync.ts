@@ -24,6 +24,8 @@ interface ResyncOptions {
   readonly product?: string[];
   readonly detach?: boolean;
   readonly allowRemovals?: boolean;
+  readonly by?: string;
+  readonly reason?: string;
   readonly json?: boolean;
 }
 
@@ -55,11 +57,18 @@ export function createCommand(): Command {
     .option('--detach', 'start the run, and return at once')
     .option(
       '--allow-removals',
-      'carry out removals that the mass-removal guard holds back; for an hour, it then holds back none, ' +
-        'of any product, also with --product',
+      'remove what the store no longer shows and the mass-removal guard holds back; with --product, only of these ' +
+        'products',
     )
+    .option('--by <name>', 'with --allow-removals: who has decided it')
+    .option('--reason <text>', 'with --allow-removals: why, for the log and the run')
     .option('--json', 'print the finished run as JSON')
-    .action(async (options: ResyncOptions) => {
+    .action(async (options: ResyncOptions, command: Command) => {
+      const { allowRemovals, by, reason } = options;
+      const given = [allowRemovals, by, reason].filter((option) => option !== undefined);
+      if (given.length > 0 && given.length < 3) {
+        command.error('error: --allow-removals, --by and --reason need each other');
+      }
       process.exitCode = await resync(options, loadLocalConfig());
     });
   return explained(command, {
@@ -67,6 +76,10 @@ export function createCommand(): Command {
       { what: 'the whole catalogue', run: 'stock-mirror resync' },
       { what: 'two products', run: 'stock-mirror resync --product 123 456' },
       { what: 'the whole catalogue, without waiting', run: 'stock-mirror resync --detach' },
+      {
+        what: 'remove a product that the guard holds back',
+        run: 'stock-mirror resync --product 123 --allow-removals --by Ana --reason "end of season"',
+      },
     ],
   });
 }
@@ -98,11 +111,12 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
 const acceptedSchema = z.object({ run_id: z.number(), joined: z.boolean() });
 
 async function request(
-  { product, allowRemovals }: ResyncOptions,
+  { product, allowRemovals, by, reason }: ResyncOptions,
   config: LocalConfig,
   ops: OpsClient,
 ): Promise<z.infer<typeof acceptedSchema>> {
-  const body = { product_ids: product, allow_removals: allowRemovals };
+  const decision = allowRemovals === true ? { by, reason } : undefined;
+  const body = { product_ids: product, allow_removals: decision };
   const isServed = (await statusOfOwn(config, ops)) !== null;
   const accepted = isServed ? await ops.post('/api/resync', body, acceptedSchema) : null;
   if (accepted !== null) return accepted;
@@ -168,8 +182,9 @@ const wait = (ms: number, signal: AbortSignal): Promise<unknown> =>
 function summaryOf(run: RunView): string {
   const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;
   const missing = run.failed > 0 ? `, ${run.failed} could not be read (see the log)` : '';
+  const removed = run.removed > 0 ? `, ${run.removed} removed` : '';
   return (
     `run ${run.run_id} ${ended}: ${counted(run.done, 'product')} read, ` +
-    `${counted(run.drift, 'difference')} corrected${missing}`
+    `${counted(run.drift, 'difference')} corrected${removed}${missing}`
   );
 }

@@ -79,6 +79,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
   const store = { client, throttle, signal };
   const pluck = (sql: string): string[] => db.prepare<[], string>(sql).pluck().all();
   let verdict;
+  let held: ReadonlySet<string>;
   try {
     progress.show({ done: 0, total: 0 });
     const drawn = sample === undefined ? [] : pluck(`${PRODUCT_IDS} ORDER BY random() LIMIT ${sample}`);
@@ -98,6 +99,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
       },
       ids,
     );
+    held = new Set(pluck('SELECT product_id FROM due_reads WHERE held = 1'));
   } catch (error) {
     if (!interrupted.aborted) throw error;
     progress.say('stopped without a verdict');
@@ -110,7 +112,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
   const equal = isEqual(verdict);
   const answer = { equal, ...verdict, took_ms: Math.round(performance.now() - startedAtMs) };
   process.stdout.write(
-    json === true ? `${JSON.stringify(answer)}\n` : describe(verdict, config.warehouseNames),
+    json === true ? `${JSON.stringify(answer)}\n` : describe(verdict, { names: config.warehouseNames, held }),
   );
   return equal ? EXIT.done : EXIT.failed;
 }
@@ -168,7 +170,13 @@ export function isEqual({ drift, undecided, unread }: Verdict): boolean {
   return drift.length + undecided.length + unread.length === 0;
 }
 
-export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): string {
+interface Known {
+  readonly names: ReadonlyMap<string, string>;
+  /** Products whose removal the mass-removal guard holds. */
+  readonly held: ReadonlySet<string>;
+}
+
+export function describe(verdict: Verdict, { names, held }: Known): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared =
     `${counted(products, 'product')}, ${counted(totals, 'total')} and ` +
@@ -188,10 +196,20 @@ export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): 
     const ids = [...new Set(present.map(({ product_id: id }) => id))];
     const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';
     if (ids.length > 0) lines.push(`to read them again: stock-mirror resync${named}`);
-    if (present.length < drift.length)
+    const isOnlyHere = drift.filter(({ only_in: side }) => side === 'mirror');
+    const isHeld = isOnlyHere.filter(({ product_id: id }) => held.has(id));
+    if (isHeld.length > 0) {
       lines.push(
-        'deleted in the store: a second read, 30 s after the first, removes it here; verify again in a minute',
+        `no longer in the store: the mass-removal guard holds back ${counted(isHeld.length, 'removal')} until you decide: ` +
+          'stock-mirror resync --allow-removals --by NAME --reason TEXT',
       );
+    }
+    if (isHeld.length < isOnlyHere.length) {
+      lines.push(
+        'deleted in the store: a second read, and for a product a list of the catalogue, removes it here within ' +
+          'minutes; verify again then',
+      );
+    }
   }
   return lines.map((line) => `${line}\n`).join('');
 }

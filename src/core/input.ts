@@ -161,9 +161,19 @@ export interface LookupMissedInput extends InputBase {
   readonly variantIds: readonly string[];
 }
 
-interface AllowRemovalsInput extends InputBase {
+/** An operator's, about removals that the mass-removal guard holds. */
+export interface RemovalDecision {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** What the store no longer shows of these products is to be removed. */
+export interface AllowRemovalsInput extends InputBase, RemovalDecision {
   readonly kind: 'allow_removals';
-  readonly untilMs: number;
+  /** null for all that are held. */
+  readonly productIds: readonly string[] | null;
+  /** The run that was ordered with the decision. */
+  readonly runId: number;
 }
 
 /** A scan of the whole catalogue, or reads of named products. */

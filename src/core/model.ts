@@ -101,6 +101,8 @@ export interface Product {
   readonly goneAtMs: number | null;
   readonly hasBundle: boolean;
   readonly conflictReads: number;
+  /** The operator who has decided that what reads no longer show of it is gone; null once that is carried out. */
+  readonly removalAllowedBy: string | null;
 }
 
 export interface ReadRequest {
@@ -212,5 +214,4 @@ export interface MirrorStateRow extends WayIn {
   readonly removalWindowStartMs: number;
   /** Quantities that were removed because reads did not show them. */
   readonly removedInWindow: number;
-  readonly removalsAllowedUntilMs: number;
 }

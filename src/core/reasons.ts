@@ -20,7 +20,8 @@ export const REASONS = {
   /** Further changes came too close to the last read. */
   overtaken: { priority: PRIORITY.conflict, isSuspect: true },
   derived: { priority: PRIORITY.conflict, isSuspect: true },
-  confirm_removal: { priority: PRIORITY.conflict, isSuspect: true },
+  /** The rows that reads no longer show are suspect by themselves. */
+  confirm_removal: { priority: PRIORITY.conflict, isSuspect: false },
   dead_letter: { priority: PRIORITY.conflict, isSuspect: true },
   not_stored: { priority: PRIORITY.conflict, isSuspect: true },
   listed: { priority: PRIORITY.downtime, isSuspect: false },

@@ -32,6 +32,11 @@ export interface Run {
   readonly total: number;
   readonly done: number;
   readonly drift: number;
+  /** Quantities that reads removed while it ran. */
+  readonly removed: number;
+  /** The operator who allowed removals with it, and the reason; null if nobody did. */
+  readonly allowedBy: string | null;
+  readonly allowedWhy: string | null;
   readonly failed: number;
   readonly error: string | null;
 }

@@ -25,6 +25,7 @@ import {
   mirrorPosition,
   whyNewEpoch,
 } from './new-epoch.ts';
+import { recallDecisions } from './decisions-note.ts';
 import { FORGET_FAILURES, FORGET_UNASKED } from './writer/failures.ts';
 
 export interface NewEpoch {
@@ -101,7 +102,10 @@ function startWith(db: Db, { inbox, path, options, handedOut }: Start): StartedM
   }
   const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
   const epoch = newEpochNextTo(inbox, { ...options, changeSeq, isFirst: false });
-  doneOrClosed(db, (kept) => beginEpoch(kept, epoch));
+  doneOrClosed(db, (kept) => {
+    beginEpoch(kept, epoch);
+    recallDecisions(kept, path);
+  });
   writeMirrorNote(path, { ...epoch, prunableSeq: 0 });
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo: null } };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
+import type { RemovalDecision } from '../core/input.ts';
 import type { Run, RunKind } from '../core/runs.ts';
 import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import type { ReportedSince, StreamReport } from '../inbox/report.ts';
@@ -45,7 +46,6 @@ const TICK_MS = 250;
 const COUNT_AFTER_MS = 5_000;
 const TROUBLE_MS = 1_000;
 const HOUR_MS = 60 * 60_000;
-const ALLOW_REMOVALS_MS = HOUR_MS;
 /** The schedule's share of SERVICE_MAX_RPS. */
 const VERIFICATION_SHARE = 0.2;
 
@@ -141,22 +141,20 @@ export class Reconciler {
   }
 
   /** An operator's request: clears all read blocks, then reads the whole catalogue or these products. */
-  async resync(
-    productIds: readonly string[] | null,
-    options: { readonly allowRemovals: boolean },
-  ): Promise<OrderedRun> {
+  async resync(productIds: readonly string[] | null, decision: RemovalDecision | null): Promise<OrderedRun> {
     await this.#deps.tokens.retryCredentials();
     this.#throttle.release();
     const { databases, now } = this.#deps;
-    if (options.allowRemovals) {
-      const atMs = now();
-      await databases.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
-    }
-    return this.#begin(() =>
+    const run = await this.#begin(() =>
       productIds === null
         ? beginCatalogueRun(this.#deps, 'operator')
         : beginProductRun(this.#deps, [...new Set(productIds)]),
     );
+    if (decision !== null) {
+      const allowed = { ...decision, productIds, runId: run.id };
+      await databases.writer.append({ kind: 'allow_removals', atMs: now(), ...allowed });
+    }
+    return run;
   }
 
   async stop(): Promise<void> {

@@ -127,8 +127,11 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
 const NAMED = 5;
 
 /** A product that the store does not have is probably a typing error of the operator. */
-async function absenceIn(databases: ReadingDeps['databases'], { productIds }: Run): Promise<string | null> {
-  if (productIds === null) return null;
+async function absenceIn(
+  databases: ReadingDeps['databases'],
+  { productIds, allowedBy }: Run,
+): Promise<string | null> {
+  if (productIds === null || allowedBy !== null) return null;
   const absent = await databases.reader.ask('absentProducts', { productIds });
   if (absent.length === 0) return null;
   const more = absent.length > NAMED ? ` and ${absent.length - NAMED} more` : '';

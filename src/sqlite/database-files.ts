@@ -10,6 +10,8 @@ const SUFFIXES = {
   /** Held by the process that writes the database. */
   lock: '.lock',
   numbers: '.numbers',
+  /** Removals that operators have decided. */
+  decisions: '.decisions',
   token: '.token',
   /** An unusable database that a start moved away; only the newest is kept. */
   aside: '.aside',
@@ -26,7 +28,7 @@ export function ownFile(path: string, name: keyof typeof SUFFIXES): string {
 function ownFiles(path: string): string[] {
   const databases = [path, ownFile(path, 'aside'), ownFile(path, 'unfinished')];
   const sides = databases.flatMap((database) => SIDES.map((side) => database + side));
-  const others = (['lock', 'numbers', 'token'] as const).map((name) => ownFile(path, name));
+  const others = (['lock', 'numbers', 'decisions', 'token'] as const).map((name) => ownFile(path, name));
   const complete = [...databases, ...sides, ...others];
   return [...complete, ...complete.map((file) => ownFile(file, 'unfinished'))];
 }

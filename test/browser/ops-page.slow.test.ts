@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RemovalDecision } from '../../src/core/input.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import {
@@ -128,10 +129,10 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       untilMs: null,
       sinceMs: 0,
     } as const;
-    const orders: boolean[] = [];
+    const orders: (RemovalDecision | null)[] = [];
     const operator = {
-      resync: async (_: readonly string[] | null, { allowRemovals }: { allowRemovals: boolean }) => {
-        orders.push(allowRemovals);
+      resync: async (_: readonly string[] | null, decision: RemovalDecision | null) => {
+        orders.push(decision);
         return {
           ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
           joined: false,
@@ -153,14 +154,18 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await page.evaluate(overflow)).toBe(0);
 
     const remove = page.getByRole('button', { name: 'Remove them from the mirror' });
-    await page.getByLabel('OPS_TOKEN').fill('a-wrong-token-0123456789');
-    await remove.click();
+    const decide = async (token: string) => {
+      await page.getByLabel('Your name').fill('Ana');
+      await page.getByLabel('Reason').fill('end of season');
+      await page.getByLabel('OPS_TOKEN').fill(token);
+      await remove.click();
+    };
+    await decide('a-wrong-token-0123456789');
     await expect.poll(() => textOf(page, '[role=alert]')).toContain('The token is wrong');
     expect(orders).toEqual([]);
-    await page.getByLabel('OPS_TOKEN').fill(TOKEN);
-    await remove.click();
+    await decide(TOKEN);
     await expect.poll(() => textOf(page, 'h1')).toBe('Run 1: full resync');
-    expect(orders).toEqual([true]);
+    expect(orders).toEqual([{ by: 'Ana', reason: 'end of season' }]);
     expect(complaints.filter((each) => !each.includes('403'))).toEqual([]);
   });
 

@@ -11,6 +11,7 @@ import {
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { LEAST_MEAN_GAP_MS } from '../../src/core/merge/way-in.ts';
 import { isHeldRequest } from '../../src/core/merge/read-request.ts';
+import { isSoldByLevels, quantitiesOf } from '../../src/core/merge/unlisted-levels.ts';
 import type { Tables } from '../../src/core/apply/tables.ts';
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -33,7 +34,6 @@ const INITIAL_STATE: MirrorStateRow = {
   listedFromMs: EARLIEST_MS,
   removalWindowStartMs: 0,
   removedInWindow: 0,
-  removalsAllowedUntilMs: 0,
   wayIn: 'unproven',
   wayInSinceMs: 0,
   lastWebhookAtMs: null,
@@ -133,23 +133,27 @@ export class MemoryTables implements Tables {
       .sort((a, b) => byText(a.productId, b.productId));
   }
   quantityCount(): number {
-    return Math.max(live(this.levels).length, live(this.variants).length);
+    return this.sum(live(this.variants));
   }
   missingQuantities(atMost: number): number {
-    const missing = new Set<string>();
-    for (const level of live(this.levels)) {
-      if (level.missingAtMs !== null) missing.add(`${level.variantId}/${level.warehouseId}`);
-    }
-    for (const { variantId, productId, missingAtMs } of live(this.variants)) {
-      if (productId === null) continue;
-      const product = this.products.get(productId);
-      const isProductMissing = product?.goneAtMs === null && product.missingAtMs !== null;
-      if (missingAtMs === null && !isProductMissing) continue;
-      const levels = this.stockLevelsOf(variantId).filter(({ goneAtMs }) => goneAtMs === null);
-      for (const { warehouseId } of levels) missing.add(`${variantId}/${warehouseId}`);
-      if (levels.length === 0) missing.add(variantId);
-    }
-    return Math.min(atMost, missing.size);
+    const isMissing = ({ missingAtMs }: { readonly missingAtMs: number | null }): boolean =>
+      missingAtMs !== null;
+    const owned = live(this.variants).filter(({ productId }) => this.products.has(productId ?? ''));
+    const isWhole = (variant: Variant): boolean => {
+      const product = this.products.get(variant.productId ?? '');
+      return isMissing(variant) || (product?.goneAtMs === null && isMissing(product));
+    };
+    const parts = owned
+      .filter((variant) => !isWhole(variant) && isSoldByLevels(variant))
+      .flatMap(({ variantId }) => this.stockLevelsOf(variantId))
+      .filter((level) => level.goneAtMs === null && isMissing(level));
+    return Math.min(atMost, this.sum(owned.filter(isWhole)) + parts.length);
+  }
+  private sum(variants: readonly Variant[]): number {
+    return variants.reduce(
+      (sum, variant) => sum + quantitiesOf(variant, this.stockLevelsOf(variant.variantId)),
+      0,
+    );
   }
 }
 

@@ -335,7 +335,14 @@ export class SimulatedService {
       if (next.atMs === LATEST_MS) {
         this.nowMs += 1;
         const atMs = OWN_MS + this.nowMs;
-        this.mirror.applyInput({ kind: 'allow_removals', atMs, untilMs: atMs + 3_600_000 });
+        this.mirror.applyInput({
+          kind: 'allow_removals',
+          atMs,
+          productIds: null,
+          by: 'Ana',
+          reason: 'test',
+          runId: 0,
+        });
         continue;
       }
       const sentMs = Math.max(this.nowMs, next.atMs - OWN_MS);
@@ -382,10 +389,24 @@ export class SimulatedService {
   isSuspect(level: TrueLevel): boolean {
     const { tables } = this.mirror;
     return (
+      this.isMissing(level) ||
       tables.readRequest(tables.variant(level.variantId)?.productId ?? level.productId)?.isSuspect === true ||
       tables.gapsOf(level.variantId).length > 0 ||
       (tables.variant(level.variantId)?.lookupAtMs ?? null) !== null
     );
+  }
+
+  /** The last read did not show the level, or what it belongs to. */
+  private isMissing({ variantId, warehouseId }: TrueLevel): boolean {
+    const { tables } = this.mirror;
+    const variant = tables.variant(variantId);
+    const productId = variant?.productId ?? null;
+    const rows = [
+      tables.stockLevel(variantId, warehouseId),
+      variant,
+      productId === null ? undefined : tables.product(productId),
+    ];
+    return rows.some((row) => row !== undefined && row.goneAtMs === null && row.missingAtMs !== null);
   }
 
   /** Differences between mirror and truth. */

@@ -63,7 +63,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       fc.constant((atMs: number) => missedAt(atMs)),
       fc.constant((atMs: number) => ({
         kind: 'allow_removals' as const,
-        untilMs: Number.MAX_SAFE_INTEGER,
+        productIds: null,
+        by: 'Ana',
+        reason: 'test',
+        runId: 0,
         atMs,
       })),
       fc.array(productIds, { minLength: 1 }).map((listed) => (atMs: number) => ({

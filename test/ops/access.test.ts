@@ -131,7 +131,7 @@ test('releases held removals only for the bearer token', async () => {
   const ops = await startOps(newDatabases(), { token: TOKEN });
   const order = (headers: Record<string, string>) =>
     ops.ask('/api/resync', {
-      body: '{"allow_removals":true}',
+      body: '{"allow_removals":{"by":"Ana","reason":"end of season"}}',
       headers: { 'content-type': 'application/json', ...headers },
     });
   const cookie = cookieOf(await signIn(ops, TOKEN));

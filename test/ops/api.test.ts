@@ -178,13 +178,17 @@ test('lists held removals and failing reads, page by page', async () => {
     page.map((row) => row['product_id']),
   );
   expect(heldIds).toEqual([['10', '11'], ['12']]);
-  const held = (await get('/api/open-reads?kind=held&limit=1')).body['open_reads'];
-  expect(held).toEqual([
+  const { body } = await get('/api/open-reads?kind=held&limit=1');
+  expect(body['held']).toEqual({ products: 3, quantities: 5, units: 35 });
+  expect(body['open_reads']).toEqual([
     {
       product_id: '10',
       product_name: 'Product 10',
       since: T0 + 40_000,
       missing: { product: true, variants: 0, levels: 0 },
+      quantities: 3,
+      units: 18,
+      skus: ['S-100', 'S-101'],
       failed_at: null,
       last_error: null,
       attempts: 0,

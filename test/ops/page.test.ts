@@ -1,6 +1,7 @@
 import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { RemovalDecision } from '../../src/core/input.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { marked } from '../../src/ops/page/parts.ts';
 import { plotsView } from '../../src/ops/page/plots-view.ts';
@@ -54,7 +55,7 @@ const change = (
 
 interface Order {
   readonly productIds: readonly string[] | null;
-  readonly allowRemovals: boolean;
+  readonly decision: RemovalDecision | null;
 }
 
 function operatorOf(
@@ -64,8 +65,8 @@ function operatorOf(
   const orders: Order[] = [];
   return {
     orders,
-    resync: async (productIds, { allowRemovals }) => {
-      orders.push({ productIds, allowRemovals });
+    resync: async (productIds, decision) => {
+      orders.push({ productIds, decision });
       return {
         ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
         joined: false,
@@ -251,6 +252,26 @@ test('lists runs, and shows one with its progress', async () => {
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
 });
 
+test('shows what a run removed, and who allowed it', async () => {
+  const databases = newDatabases();
+  const ops = await startOps(databases);
+  await holdRemovals(databases);
+  const { id: runId } = await beginCatalogueRun({ databases, now: Date.now, log }, 'operator');
+  const decision = { by: 'Ana', reason: 'end of season', productIds: ['2', '3'], runId };
+  await databases.writer.append({ kind: 'allow_removals', atMs: Date.now(), ...decision });
+  for (const id of ['1', '2', '3']) {
+    await databases.writer.append(readInput(id, null, { sentAtMs: Date.now() }));
+  }
+  expect(words(await show(ops, `/runs/${runId}`))).toMatch(
+    /Removed 2 quantities .* Removals allowed by Ana: end of season/,
+  );
+  expect((await ops.ask(`/api/runs/${runId}`)).json).toMatchObject({
+    removed: 2,
+    allowed_by: 'Ana',
+    allowed_why: 'end of season',
+  });
+});
+
 test('starts the runs that its forms request and redirects to them', async () => {
   const databases = newDatabases();
   const operator = operatorOf(databases);
@@ -262,8 +283,8 @@ test('starts the runs that its forms request and redirects to them', async () =>
     });
   }
   expect(operator.orders).toEqual([
-    { productIds: ['12'], allowRemovals: false },
-    { productIds: null, allowRemovals: false },
+    { productIds: ['12'], decision: null },
+    { productIds: null, decision: null },
   ]);
   const { status, text } = await post(ops, '/page/resync', { product_id: '1 <b>' });
   expect([status, text.includes('“1 &lt;b&gt;” is not a product id')]).toEqual([400, true]);
@@ -299,23 +320,30 @@ test('lists held removals, and removes them only with the token typed again', as
   expect(words(held)).toContain('Held removals 3');
   const [, decision = ''] = /<a href="#(\w+)">decide/.exec(held) ?? [];
   expect(held).toContain(`<div class="choices" id="${decision}">`);
-  expect(words(held)).toMatch(/Product 2 product 2 the product 100 s ago/);
-  expect(words(await shown('/'))).toMatch(/until you decide. See the list held_removals critical/);
+  expect(words(held)).toMatch(/Product 2 product 2 the product S-200 1 5 100 s ago/);
+  expect(words(held)).toContain('3 quantities of 3 products, 15 units in all');
+  expect(words(await shown('/'))).toMatch(/until you decide. See the list held_removals warning/);
 
-  for (const token of ['', 'a-wrong-token-0123456789']) {
-    const { status, text } = await post(ops, '/problems/removals', { token }, { cookie });
-    expect([status, words(text)]).toEqual([403, expect.stringContaining('The token is wrong')]);
+  const decided = { by: 'Ana', reason: 'end of season' };
+  for (const [fields, status, problem] of [
+    [{ ...decided, token: '' }, 403, 'The token is wrong'],
+    [{ ...decided, token: 'a-wrong-token-0123456789' }, 403, 'The token is wrong'],
+    [{ ...decided, by: ' ', token: TOKEN }, 400, 'name yourself and a reason'],
+    [{ by: 'Ana', token: TOKEN }, 400, 'name yourself and a reason'],
+  ] as const) {
+    const refused = await post(ops, '/problems/removals', fields, { cookie });
+    expect([refused.status, words(refused.text)]).toEqual([status, expect.stringContaining(problem)]);
   }
   expect(operator.orders).toEqual([]);
-  expect(await post(ops, '/problems/removals', { token: TOKEN }, { cookie })).toMatchObject({
+  expect(await post(ops, '/problems/removals', { ...decided, token: TOKEN }, { cookie })).toMatchObject({
     status: 303,
     headers: { location: '/runs/1' },
   });
-  expect(operator.orders).toEqual([{ productIds: null, allowRemovals: true }]);
+  expect(operator.orders).toEqual([{ productIds: null, decision: decided }]);
 
   const open = await startOps(databases, { operator });
   expect(await show(open, '/problems/held')).not.toContain('type="password"');
-  expect((await post(open, '/problems/removals', {})).status).toBe(303);
+  expect((await post(open, '/problems/removals', decided)).status).toBe(303);
 });
 
 test('lists products whose reads fail, with a retry', async () => {
@@ -332,7 +360,7 @@ test('lists products whose reads fail, with a retry', async () => {
   );
   expect(page).toContain('<input type="hidden" name="product_id" value="1" />');
   await post(ops, '/page/resync', { product_id: '1' });
-  expect(operator.orders).toEqual([{ productIds: ['1'], allowRemovals: false }]);
+  expect(operator.orders).toEqual([{ productIds: ['1'], decision: null }]);
 });
 
 test('lists the differences that reads corrected', async () => {

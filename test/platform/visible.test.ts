@@ -65,7 +65,10 @@ test('escapes the output of commands', () => {
   const stream = { isTTY: false, write: (text: string) => printed.push(text) };
   createProgress(stream as unknown as NodeJS.WriteStream, { unit: '', atFirst: '' }).say(SKU);
   const texts = [
-    describeVerdict({ ...verdict, unread: [{ product_id: '1', error: SKU }] }, new Map([['3', SKU]])),
+    describeVerdict(
+      { ...verdict, unread: [{ product_id: '1', error: SKU }] },
+      { names: new Map([['3', SKU]]), held: new Set() },
+    ),
     describeCheck({ name: 'database', ...fail(SKU, SKU) }),
     describeError(new Error(SKU.replace('\n', ''))),
     formatConfigError(new ConfigError([{ name: 'HOST', problem: `is ${SKU}`, remedy: SKU }])),

@@ -90,7 +90,7 @@ test('a whole list ends the cause', async () => {
   reconciler.start();
   await eventually(() => run().state === 'done', { what: 'the first read ends' });
   service.onList = () => undefined;
-  await reconciler.resync(null, { allowRemovals: false });
+  await reconciler.resync(null, null);
   await eventually(() => run().state === 'done', { what: 'the resync ends' });
   expect(await databases.reader.ask('stateFacts', { nowMs: now() })).toMatchObject({ listGap: null });
 });

@@ -21,7 +21,7 @@ async function setUp(count: number) {
   const first = newReconciler({ databases, client: service, now });
   await recordFirstRead(databases, now());
   first.start();
-  await first.resync(null, { allowRemovals: false });
+  await first.resync(null, null);
   const areAllRead = () =>
     databases.rows('SELECT 1 FROM runs WHERE state = ? AND kind = ?', 'done', 'operator').length > 0;
   await eventually(areAllRead, { what: 'everything is read' });

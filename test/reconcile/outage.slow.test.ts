@@ -15,7 +15,7 @@ test('limits requests in an hour of failures, merges webhooks and reads everythi
     if (isDown) throw serviceError('unavailable');
   };
   reconciler.start();
-  const { id } = await reconciler.resync(null, { allowRemovals: false });
+  const { id } = await reconciler.resync(null, null);
   const run = async () => present(await databases.reader.ask('runById', { id }));
   await eventually(async () => (await run()).listDone, { what: 'the list is scanned' });
   service.onList = service.onDetail as () => void;

@@ -24,7 +24,7 @@ async function setUp({ products = 40, maxRps = 50 } = {}) {
   const service = fakeService(now, productIds(products));
   const reconciler = newReconciler({ databases, client: service, now, maxRps });
   reconciler.start();
-  await reconciler.resync(null, { allowRemovals: false });
+  await reconciler.resync(null, null);
   await eventually(() => databases.rows('SELECT 1 FROM products WHERE read_at_ms > 0').length === products, {
     what: 'everything is read',
   });

@@ -17,7 +17,7 @@ function setUp(ids: readonly string[] = productIds(30)) {
   const databases = newDatabases();
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ databases, client: service, now });
-  const resync = () => reconciler.resync(null, { allowRemovals: false });
+  const resync = () => reconciler.resync(null, null);
   const state = async (id: number) => present(await databases.reader.ask('runById', { id }));
   return { now, eventually, pass, databases, service, reconciler, resync, state };
 }

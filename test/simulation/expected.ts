@@ -27,6 +27,7 @@ const FACTS: Record<
   removed: true,
   contested: true,
   removals_held: true,
+  removals_allowed: true,
   moved: true,
   not_found: true,
   clock_contradiction: true,

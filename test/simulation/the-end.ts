@@ -57,7 +57,9 @@ async function checkSecond(cast: Cast): Promise<void> {
   const db = openForQueries(databasePath);
   const unrest = (): string | null => openWork(db) ?? differences(cast, databasePath);
   for (const _ of [1, 2]) {
-    await waiting.carriedOut(second.ask('/api/resync', { allow_removals: true }));
+    await waiting.carriedOut(
+      second.ask('/api/resync', { allow_removals: { by: 'Ana', reason: 'the story has ended' } }),
+    );
     await waiting.happens(REST_WITHIN_MS, () => unrest() === null, EVERY_MS);
   }
   const left = unrest();

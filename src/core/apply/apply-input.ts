@@ -5,6 +5,7 @@ import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
 import { raiseBarrier } from './barrier.ts';
 import { UnitOfWork } from './unit-of-work.ts';
+import { applyDecision } from './held-removals.ts';
 import { applyListCompleted, refuteAbsence } from './removal.ts';
 import { applyLookupMissed } from './remove-rows.ts';
 import type { Tables } from './tables.ts';
@@ -45,8 +46,7 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
       applyLookupMissed(work, input);
       break;
     case 'allow_removals':
-      work.state = { ...work.state, removalsAllowedUntilMs: input.untilMs };
-      for (const productId of tables.heldProducts()) work.requestRead(productId, 'operator');
+      applyDecision(work, input);
       break;
     case 'run_begun':
     case 'run_ended':

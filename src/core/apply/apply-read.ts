@@ -147,7 +147,7 @@ function applyPresent(
   if (read.overlaps && (renamed || isShownAgain || shown.some(({ verdict }) => verdict.differs))) {
     requestSettlingRead(work, product);
   }
-  writeAbsences(work, { productId, snapshot, kept, absences: shown, read });
+  const isOpen = writeAbsences(work, { product, snapshot, kept, absences: shown, read });
   for (const { seen, verdict } of shown) assertSum(seen, verdict, read);
   if (read.superseded) return;
   if (renamed) {
@@ -163,6 +163,8 @@ function applyPresent(
     readAtMs: read.sentAtMs,
     missingAtMs: null,
     goneAtMs: null,
+    // Once it is carried out, the guard judges the next absence again.
+    removalAllowedBy: isOpen ? product.removalAllowedBy : null,
   });
 }
 

@@ -39,10 +39,21 @@ export type Fact =
   /** Deliveries about unknown products may be lost. */
   | { readonly kind: 'loss_suspected' }
   | { readonly kind: 'dead_letter'; readonly variantId: string | null; readonly problem: string }
+  | { readonly kind: 'missing' | 'contested'; readonly what: Removable; readonly id: string }
+  /** `quantities` of a variant are those of its levels; of a product, those of its variants are reported with them. */
   | {
-      readonly kind: 'missing' | 'removed' | 'contested';
+      readonly kind: 'removed';
       readonly what: Removable;
       readonly id: string;
+      readonly quantities: number;
+    }
+  /** An operator allowed the removal of what reads no longer show of these products. */
+  | {
+      readonly kind: 'removals_allowed';
+      readonly atMs: number;
+      readonly productIds: readonly string[];
+      readonly by: string;
+      readonly reason: string;
     }
   /** `missing` quantities are missing at least. */
   | { readonly kind: 'removals_held'; readonly productId: string; readonly missing: number }

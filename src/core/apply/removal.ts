@@ -5,9 +5,10 @@ import { judgeAbsence, type AbsenceVerdict } from '../merge/judge-absence.ts';
 import type { AbsentLevel } from '../merge/judge-variant.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import { isHeldRequest } from '../merge/read-request.ts';
+import { quantitiesOf } from '../merge/unlisted-levels.ts';
 import type { Product, StockLevel, Variant } from '../model.ts';
 import type { Removable } from './fact.ts';
-import { countRemoval, holdIfMany, isAllowed, quantitiesOf, type Sighted } from './held-removals.ts';
+import { countRemoval, holdIfMany, type Sighted } from './held-removals.ts';
 import { assertSighted, removeLevel, removeOrSearch } from './remove-rows.ts';
 import { writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -18,7 +19,7 @@ interface AbsentLevels {
 }
 
 interface ShownProduct {
-  readonly productId: string;
+  readonly product: Product;
   readonly snapshot: ProductSnapshot;
   /** The product's variants before this answer, which changes only those that it lists. */
   readonly kept: readonly Variant[];
@@ -26,14 +27,26 @@ interface ShownProduct {
   readonly read: ReadContext;
 }
 
-/** Marks everything that the answer omits, then decides once, then removes or holds. */
-export function writeAbsences(work: UnitOfWork, shown: ShownProduct): void {
+/**
+ * Marks everything that the answer omits, then decides once, then removes or holds.
+ * @returns whether some of it is still there.
+ */
+export function writeAbsences(work: UnitOfWork, shown: ShownProduct): boolean {
+  const { product, read } = shown;
   const levels = markLevels(work, shown);
   const variants = markVariants(work, shown);
-  const rows = [...levels.map(({ level }) => level), ...variants];
-  if (holdIfMany(work, shown.productId, rows)) return;
-  removeLevels(work, shown, levels);
-  for (const variant of variants) removeWithLevels(work, variant, variant, shown.read);
+  const rows = [...levels.confirmed.map(({ level }) => level), ...variants.confirmed];
+  if (holdIfMany(work, product, rows)) return true;
+  removeLevels(work, shown, levels.confirmed);
+  for (const variant of variants.confirmed)
+    removeWithLevels(work, variant, { product, sighted: variant, read });
+  return levels.isOpen || variants.isOpen;
+}
+
+interface Marked<Row> {
+  readonly confirmed: readonly Row[];
+  /** A further read must confirm the rest. */
+  readonly isOpen: boolean;
 }
 
 interface ConfirmedLevel {
@@ -41,13 +54,18 @@ interface ConfirmedLevel {
   readonly level: StockLevel;
 }
 
-function markLevels(work: UnitOfWork, { productId, absences }: ShownProduct): ConfirmedLevel[] {
+function markLevels(
+  work: UnitOfWork,
+  { product: { productId }, absences }: ShownProduct,
+): Marked<ConfirmedLevel> {
   const confirmed: ConfirmedLevel[] = [];
+  let isOpen = false;
   for (const { seen, verdict: shown } of absences) {
     for (const { level: judged, verdict } of shown.absent) {
       // The same answer may have given it a new change number meanwhile.
       const level = work.tables.stockLevel(judged.variantId, judged.warehouseId) ?? judged;
       reportAbsence(work, 'level', idOf(level), verdict);
+      isOpen ||= verdict.kind !== 'confirmed';
       switch (verdict.kind) {
         case 'contested':
           work.requestRead(productId, 'conflict');
@@ -61,16 +79,21 @@ function markLevels(work: UnitOfWork, { productId, absences }: ShownProduct): Co
       }
     }
   }
-  return confirmed;
+  return { confirmed, isOpen };
 }
 
-function markVariants(work: UnitOfWork, { productId, snapshot, kept, read }: ShownProduct): Variant[] {
+function markVariants(
+  work: UnitOfWork,
+  { product: { productId }, snapshot, kept, read }: ShownProduct,
+): Marked<Variant> {
   const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
   const confirmed: Variant[] = [];
+  let isOpen = false;
   for (const variant of kept) {
     if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
     const verdict = judgeAbsence(variant, read);
     reportAbsence(work, 'variant', variant.variantId, verdict);
+    isOpen ||= verdict.kind !== 'confirmed';
     switch (verdict.kind) {
       case 'contested':
         work.requestRead(productId, 'conflict');
@@ -84,7 +107,7 @@ function markVariants(work: UnitOfWork, { productId, snapshot, kept, read }: Sho
         confirmed.push(variant);
     }
   }
-  return confirmed;
+  return { confirmed, isOpen };
 }
 
 function reportAbsence(work: UnitOfWork, what: Removable, id: string, { kind }: AbsenceVerdict): void {
@@ -106,14 +129,14 @@ function requestRemovalCheck(
 
 function removeLevels(
   work: UnitOfWork,
-  { productId, read }: ShownProduct,
+  { product: { productId, removalAllowedBy: allowedBy }, read }: ShownProduct,
   confirmed: readonly ConfirmedLevel[],
 ): void {
   for (const { seen, level } of confirmed) {
     assertSighted(level, read);
     countRemoval(work, 1);
-    work.report({ kind: 'removed', what: 'level', id: idOf(level) });
-    removeLevel(work, level, seen.sku, read);
+    work.report({ kind: 'removed', what: 'level', id: idOf(level), quantities: 1 });
+    removeLevel(work, level, seen.sku, { read, allowedBy });
   }
   // Without levels, a variant is sold by its total, whose row must have a new number.
   const reduced = new Set(confirmed.map(({ level }) => level.variantId));
@@ -123,11 +146,17 @@ function removeLevels(
   }
 }
 
-/** @param sighted the variant, or its product. */
-function removeWithLevels(work: UnitOfWork, variant: Variant, sighted: Sighted, read: ReadContext): void {
+interface Absence {
+  readonly product: Product;
+  /** The variant, or its product. */
+  readonly sighted: Sighted;
+  readonly read: ReadContext;
+}
+
+function removeWithLevels(work: UnitOfWork, variant: Variant, { product, sighted, read }: Absence): void {
   assertSighted(sighted, read);
-  countRemoval(work, quantitiesOf(work, variant.variantId));
-  removeOrSearch(work, variant, read);
+  countRemoval(work, quantitiesOf(variant, work.tables.stockLevelsOf(variant.variantId)));
+  removeOrSearch(work, variant, { read, allowedBy: product.removalAllowedBy });
 }
 
 export function applyAbsentProduct(work: UnitOfWork, product: Product, read: ReadContext): void {
@@ -161,23 +190,18 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
       return;
     case 'confirmed':
       tables.putProduct(answered);
-      if (!isUnlisted(work, verdict)) {
+      if (product.removalAllowedBy === null && !isListedSince(work.state.listedFromMs, verdict.missingAtMs)) {
         requestRemovalCheck(work, productId, { ...verdict, confirmAtMs: read.sentAtMs + REMOVAL_RECHECK_MS });
         return;
       }
-      if (holdIfMany(work, productId, [product])) return;
-      work.report({ kind: 'removed', what: 'product', id: productId });
-      for (const variant of variants) removeWithLevels(work, variant, product, read);
-      tables.putProduct({ ...answered, goneAtMs: work.input.atMs });
+      if (holdIfMany(work, product, [product])) return;
+      work.report({ kind: 'removed', what: 'product', id: productId, quantities: 0 });
+      for (const variant of variants) removeWithLevels(work, variant, { product, sighted: product, read });
+      tables.putProduct({ ...answered, goneAtMs: work.input.atMs, removalAllowedBy: null });
   }
 }
 
-/** A complete list that began after the sighting did not name the product, or an operator decided. */
-function isUnlisted(work: UnitOfWork, { missingAtMs }: { readonly missingAtMs: number }): boolean {
-  return isListedSince(work.state.listedFromMs, missingAtMs) || isAllowed(work);
-}
-
-/** A page that is sent less than a replica's lag after the 404 may be older. */
+/** Whether a list or a page is newer than the sighting: one that is sent less than a replica's lag after it may be older. */
 function isListedSince(listedAtMs: number, missingAtMs: number): boolean {
   return listedAtMs >= missingAtMs + REPLICA_LAG_MS;
 }

@@ -3,6 +3,7 @@ import type { LookupMissedInput } from '../input.ts';
 import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isNamedSince } from '../merge/judge-absence.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
+import { quantitiesOf } from '../merge/unlisted-levels.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import type { Sighted } from './held-removals.ts';
 import { assertInvariant } from './invariant.ts';
@@ -17,9 +18,15 @@ export function assertSighted({ missingAtMs }: Sighted, read: Pick<ReadContext, 
   );
 }
 
-export function removeOrSearch(work: UnitOfWork, variant: Variant, read: ReadContext): void {
+interface Removal {
+  readonly read: ReadContext;
+  /** The operator who decided it; null if reads alone did. */
+  readonly allowedBy: string | null;
+}
+
+export function removeOrSearch(work: UnitOfWork, variant: Variant, removal: Removal): void {
   if (!isNamedSince(variant)) {
-    removeVariant(work, variant, read);
+    removeVariant(work, variant, removal);
     return;
   }
   renumberLevels(work, variant.variantId);
@@ -37,16 +44,22 @@ const REMOVED = {
   source: 'read',
   reason: 'removed',
   orderId: null,
-  userId: null,
   updateTimeMs: null,
   requestId: null,
 } as const;
 
-function removeVariant(work: UnitOfWork, variant: Variant, read: ReadContext): void {
+function removeVariant(work: UnitOfWork, variant: Variant, removal: Removal): void {
   const { tables } = work;
-  work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
-  for (const level of tables.stockLevelsOf(variant.variantId)) {
-    if (level.goneAtMs === null) removeLevel(work, level, variant.sku, read);
+  const { variantId } = variant;
+  const levels = tables.stockLevelsOf(variantId);
+  work.report({
+    kind: 'removed',
+    what: 'variant',
+    id: variantId,
+    quantities: quantitiesOf(variant, levels),
+  });
+  for (const level of levels) {
+    if (level.goneAtMs === null) removeLevel(work, level, variant.sku, removal);
   }
   const tombstone: Variant = {
     ...variant,
@@ -60,10 +73,11 @@ function removeVariant(work: UnitOfWork, variant: Variant, read: ReadContext): v
   }
   const changeSeq = work.appendChange({
     ...REMOVED,
-    variantId: variant.variantId,
+    variantId,
     warehouseId: null,
     sku: variant.sku,
     oldQty: variant.availableQty,
+    userId: removal.allowedBy,
   });
   tables.putVariant({ ...tombstone, changeSeq });
 }
@@ -72,7 +86,7 @@ export function removeLevel(
   work: UnitOfWork,
   level: StockLevel,
   sku: string | null,
-  read: ReadContext,
+  { read, allowedBy }: Removal,
 ): void {
   const { tables } = work;
   for (const gap of tables.gapsOf(level.variantId)) {
@@ -84,6 +98,7 @@ export function removeLevel(
     warehouseId: level.warehouseId,
     sku,
     oldQty: level.qty,
+    userId: allowedBy,
   });
   const isLater = read.loMs > level.readLoMs;
   writeLevel(work, level, {
@@ -120,7 +135,7 @@ export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): v
       work.tables.putVariant({ ...variant, missingAtMs: sweep.sentAtMs, lookupAtMs });
     } else if (variant.goneAtMs === null) {
       assertSighted(variant, sweep);
-      removeVariant(work, variant, sweep);
+      removeVariant(work, variant, { read: sweep, allowedBy: null });
     } else {
       // Already removed; a later change named it, and no product has it.
       work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });

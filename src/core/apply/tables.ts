@@ -35,11 +35,8 @@ export interface Tables {
   heldProducts(): string[];
   /** Live products that the last read did not show, held ones included, by id. */
   missingProducts(): { readonly productId: string; readonly missingAtMs: number }[];
-  /** Live stock levels, or live variants if they are more. */
+  /** Quantities that can be sold (`quantitiesOf`). */
   quantityCount(): number;
-  /**
-   * Live stock levels, and variants without any, that were sighted missing alone, with their variant or with their
-   * product, held ones included; counted up to `atMost`.
-   */
+  /** Those that were sighted missing alone, with their variant or with their product, held ones included. */
   missingQuantities(atMost: number): number;
 }

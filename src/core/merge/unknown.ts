@@ -65,6 +65,7 @@ export function unreadProduct(productId: string): Product {
     goneAtMs: null,
     hasBundle: false,
     conflictReads: 0,
+    removalAllowedBy: null,
   };
 }
 

@@ -18,6 +18,17 @@ export function isReadWithoutLevels({ totalHiMs }: Pick<Variant, 'totalHiMs'>): 
   return totalHiMs > EARLIEST_MS;
 }
 
+/** How many quantities of the variant can be sold: those of its levels, or its total. */
+export function quantitiesOf(variant: Variant, levels: readonly StockLevel[]): number {
+  const live = levels.filter(({ goneAtMs }) => goneAtMs === null).length;
+  return isSoldByLevels(variant) && live > 0 ? live : Number(variant.availableQty !== null);
+}
+
+/** Reads show the quantities of its warehouses. */
+export function isSoldByLevels(variant: Variant): boolean {
+  return !isTotalOnly(variant) && !isReadWithoutLevels(variant);
+}
+
 /** Branches after which another value may be the level's last. */
 const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   '2 stale, yet follows',

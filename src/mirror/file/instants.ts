@@ -25,7 +25,6 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
     'bundles_due_at_ms',
     'listed_from_ms',
     'removal_window_start_ms',
-    'removals_allowed_until_ms',
     'way_in_since_ms',
     'last_webhook_at_ms',
   ],

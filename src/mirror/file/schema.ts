@@ -147,6 +147,7 @@ export const products = sqliteTable(
     goneAtMs: integer('gone_at_ms'),
     hasBundle: integer('has_bundle').$type<Flag>().notNull(),
     conflictReads: integer('conflict_reads').notNull().default(0),
+    removalAllowedBy: text('removal_allowed_by'),
   },
   (t) => [
     index('products_read_at')
@@ -309,7 +310,6 @@ export const mirrorState = sqliteTable(
     listedFromMs: integer('listed_from_ms').notNull(),
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removedInWindow: integer('removed_in_window').notNull(),
-    removalsAllowedUntilMs: integer('removals_allowed_until_ms').notNull(),
     wayIn: text('way_in').$type<WayIn['wayIn']>().notNull(),
     wayInSinceMs: integer('way_in_since_ms').notNull(),
     lastWebhookAtMs: integer('last_webhook_at_ms'),
@@ -400,6 +400,9 @@ export const runs = sqliteTable(
     total: integer('total').notNull(),
     done: integer('done').notNull(),
     drift: integer('drift').notNull(),
+    removed: integer('removed').notNull().default(0),
+    allowedBy: text('allowed_by'),
+    allowedWhy: text('allowed_why'),
     failed: integer('failed').notNull(),
     error: text('error'),
   },

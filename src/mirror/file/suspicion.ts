@@ -27,6 +27,10 @@ const CHECKED_SINCE = '(SELECT checked_since_ms FROM service_state)';
 const UNCHECKED_PRODUCT = `products.read_at_ms < ${CHECKED_SINCE}`;
 const UNCHECKED_LEVEL = `(${UNCHECKED_PRODUCT} AND stock_levels.event_at_ms < ${CHECKED_SINCE})`;
 
+/** The last read of its product did not show it. */
+const MISSING_VARIANT = '(variants.missing_at_ms IS NOT NULL OR products.missing_at_ms IS NOT NULL)';
+const MISSING_LEVEL = 'stock_levels.missing_at_ms IS NOT NULL';
+
 /** A component changed, and no webhook says which bundles contain it. */
 const BUNDLE_IS_DUE = `variants.kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL`;
 
@@ -40,6 +44,7 @@ export const WHY_NOT = {
   not_read:
     'its product was not read since the first start, a new epoch, or a time in which webhooks may have been missed',
   unchecked: 'no read or webhook has confirmed it for longer than `VERIFY_WITHIN_HOURS` and a tenth',
+  held: 'the store no longer shows it: it goes once that is confirmed, or, if too much is missing, once an operator decides',
   read_due:
     'something contradicts the quantity, or a component of the bundle has changed, and a read of its product is due',
   gap: 'a webhook before the last one is late or lost',
@@ -89,6 +94,36 @@ const GROUNDS: readonly Ground[] = [
       CROSS JOIN variants ON variants.product_id = products.product_id
       WHERE products.gone_at_ms IS NULL AND ${UNCHECKED_PRODUCT} AND products.read_at_ms > ${EARLIEST_MS}
         AND variants.gone_at_ms IS NULL`,
+  },
+  {
+    why: 'held',
+    level: MISSING_VARIANT,
+    total: MISSING_VARIANT,
+    isOfVariant: true,
+    variants: `
+      FROM (
+        SELECT variant_id FROM variants INDEXED BY variants_missing
+        WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL
+        UNION ALL
+        SELECT variants.variant_id FROM products INDEXED BY products_missing
+        CROSS JOIN variants ON variants.product_id = products.product_id
+        WHERE products.missing_at_ms IS NOT NULL AND products.gone_at_ms IS NULL
+      ) AS missing
+      CROSS JOIN variants ON variants.variant_id = missing.variant_id
+      WHERE variants.gone_at_ms IS NULL`,
+  },
+  {
+    why: 'held',
+    level: MISSING_LEVEL,
+    total: null,
+    isOfVariant: false,
+    variants: `
+      FROM (
+        SELECT DISTINCT variant_id FROM stock_levels INDEXED BY stock_levels_missing
+        WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL
+      ) AS missing
+      CROSS JOIN variants ON variants.variant_id = missing.variant_id
+      LEFT JOIN products ON products.product_id = variants.product_id`,
   },
   {
     why: 'read_due',
@@ -166,8 +201,11 @@ export const MOST_LISTED = 1_000;
 /** More are counted as "more": a number that nobody can check row by row is not worth its cost. */
 export const MOST_COUNTED = 10_000;
 
-const SUSPECT_ROWS = `CASE
-        WHEN variants.sold_as_total THEN variants.sellable_rows
+const suspectRows = ({ isOfVariant, total }: Ground): string =>
+  isOfVariant
+    ? 'variants.sellable_rows'
+    : `CASE
+        WHEN variants.sold_as_total THEN ${total === null ? '0' : 'variants.sellable_rows'}
         ELSE (
           SELECT count(*) FROM stock_levels
           WHERE stock_levels.variant_id = variants.variant_id AND stock_levels.gone_at_ms IS NULL
@@ -179,10 +217,10 @@ const SUSPECT_ROWS = `CASE
  * Selects the variants with a ground, perhaps several times, and how many of their rows in `mirror_sellable` have
  * one. SQLite finds them one by one.
  */
-export const SUSPECT_VARIANTS = GROUNDS.map(({ variants, isOfVariant }) => {
-  const rows = isOfVariant ? 'variants.sellable_rows' : SUSPECT_ROWS;
-  return `SELECT variants.variant_id AS variant_id, ${rows} AS suspect_rows ${variants}`;
-}).join('\n  UNION ALL\n');
+export const SUSPECT_VARIANTS = GROUNDS.map(
+  (ground) =>
+    `SELECT variants.variant_id AS variant_id, ${suspectRows(ground)} AS suspect_rows ${ground.variants}`,
+).join('\n  UNION ALL\n');
 
 /** Selects the variants with levels that no read explains, perhaps several times. None of them is sold. */
 export const UNEXPLAINED_VARIANTS = `

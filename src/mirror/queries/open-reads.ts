@@ -1,6 +1,6 @@
 /** Products that need a decision or a look: held removals, and reads that fail. */
 import type { SQL } from 'drizzle-orm';
-import { and, asc, eq, gt, isNotNull, isNull, sql } from '../../sqlite/drizzle.ts';
+import { and, asc, count, eq, gt, isNotNull, isNull, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { countOf, query, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { dueReads, products, stockLevels, variants } from '../file/schema.ts';
@@ -40,6 +40,30 @@ const MISSING_LEVELS = countOf(
   ),
 );
 
+/** Rows of `mirror_sellable` that would go: those of the product, or of its parts, that the last read did not show. */
+const AT_STAKE = sql`
+  ${variants}
+  left join ${stockLevels} on ${variants.soldAsTotal} = 0
+    and ${eq(stockLevels.variantId, variants.variantId)}
+    and ${isNull(stockLevels.goneAtMs)}
+  where ${eq(variants.productId, dueReads.productId)}
+    and ${gt(variants.sellableRows, 0)}
+    and (
+      ${isNotNull(products.missingAtMs)}
+      or ${isNotNull(variants.missingAtMs)}
+      or ${isNotNull(stockLevels.missingAtMs)}
+    )`;
+const QUANTITIES = sql<number>`(select count(*) from ${AT_STAKE})`;
+const UNITS = sql<number>`(
+  select coalesce(sum(coalesce(${stockLevels.qty}, ${variants.availableQty})), 0) from ${AT_STAKE}
+)`;
+const SKUS_SHOWN = 20;
+const SKUS = sql<string>`(
+  select json_group_array(sku) from (
+    select distinct ${variants.sku} as sku from ${AT_STAKE} and ${isNotNull(variants.sku)} limit ${sql.raw(`${SKUS_SHOWN}`)}
+  )
+)`;
+
 const readsWhere = (condition: SQL) =>
   query((params: Params<{ after: string; limit: number }>) =>
     select({
@@ -50,6 +74,9 @@ const readsWhere = (condition: SQL) =>
       productMissingAtMs: products.missingAtMs,
       missingVariants: MISSING_VARIANTS,
       missingLevels: MISSING_LEVELS,
+      quantities: QUANTITIES,
+      units: UNITS,
+      skusJson: SKUS,
       failedAtMs: dueReads.failedAtMs,
       lastError: dueReads.lastError,
       attempts: dueReads.attempts,
@@ -77,11 +104,29 @@ type Row = RowOf<(typeof OPEN_READS)[OpenReadKind]>;
 
 interface OpenRead extends Omit<
   Row,
-  'firstMadeAtMs' | 'productMissingAtMs' | 'missingVariants' | 'missingLevels'
+  'firstMadeAtMs' | 'productMissingAtMs' | 'missingVariants' | 'missingLevels' | 'skusJson'
 > {
   readonly sinceMs: number;
   /** Rows of the mirror that the latest read did not show. */
   readonly missing: MissingRows;
+  /** Of what is missing, some of them if they are many. */
+  readonly skus: readonly string[];
+}
+
+/** What would go if an operator allowed all removals that are held. */
+const HELD = query(() =>
+  select({
+    products: count(),
+    quantities: sql<number>`coalesce(sum(${QUANTITIES}), 0)`,
+    units: sql<number>`coalesce(sum(${UNITS}), 0)`,
+  })
+    .from(dueReads)
+    .leftJoin(products, eq(products.productId, dueReads.productId))
+    .where(eq(dueReads.held, 1)),
+);
+
+export function heldRemovals(db: Db): RowOf<typeof HELD> {
+  return HELD.one(db);
 }
 
 /** In the order of the ids, so that no page changes while reads are retried. */
@@ -92,7 +137,7 @@ export function openReads(db: Db, { kind, after, limit }: OpenReadsArgs): OpenRe
 }
 
 function openReadOf(row: Row): OpenRead {
-  const { firstMadeAtMs, productMissingAtMs, missingVariants, missingLevels, ...read } = row;
+  const { firstMadeAtMs, productMissingAtMs, missingVariants, missingLevels, skusJson, ...read } = row;
   return {
     ...read,
     sinceMs: productMissingAtMs ?? firstMadeAtMs,
@@ -101,5 +146,6 @@ function openReadOf(row: Row): OpenRead {
       variants: missingVariants,
       levels: missingLevels,
     },
+    skus: JSON.parse(skusJson) as string[],
   };
 }

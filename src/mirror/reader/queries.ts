@@ -4,7 +4,7 @@ import type * as ready from './queries.ts';
 
 export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
-export { openReads } from '../queries/open-reads.ts';
+export { heldRemovals, openReads } from '../queries/open-reads.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock, stockFacets } from '../queries/page/stock.ts';
 export { absentProducts, unreadSince } from '../queries/listed-products.ts';

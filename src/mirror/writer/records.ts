@@ -34,7 +34,10 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
      WHERE id = @runId AND started_at_ms = @startedAtMs AND state = 'running'`,
   );
   // In the transaction of the correction, so that a finished run has counted every difference.
-  const countDrift = db.prepare("UPDATE runs SET drift = drift + ? WHERE state = 'running'");
+  const count = db.prepare(
+    "UPDATE runs SET drift = drift + ?, removed = removed + ? WHERE state = 'running'",
+  );
+  const allow = db.prepare('UPDATE runs SET allowed_by = @by, allowed_why = @reason WHERE id = @runId');
   const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
 
   /** Retries earlier failures, or the run would end without those products. */
@@ -47,16 +50,17 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
     });
     return row === undefined ? [] : [{ kind: 'run_begun', run: runOf(row) }];
   };
-  const noteDrift = (ruled: readonly Fact[]): void => {
+  const noteFound = (ruled: readonly Fact[]): void => {
     const drift = ruled.filter(({ kind }) => kind === 'drift').length;
-    if (drift > 0) countDrift.run(drift);
+    const removed = ruled.reduce((sum, fact) => sum + (fact.kind === 'removed' ? fact.quantities : 0), 0);
+    if (drift + removed > 0) count.run(drift, removed);
   };
   return (input, ruled) => {
     switch (input.kind) {
       case 'read':
         clearFailure.run(input.productId);
         endUnasked.run(input.productId);
-        noteDrift(ruled);
+        noteFound(ruled);
         return [];
       case 'run_begun':
         return begin(input);
@@ -76,7 +80,9 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
       case 'secrets':
       case 'missed':
       case 'lookup_missed':
+        return [];
       case 'allow_removals':
+        allow.run({ by: input.by, reason: input.reason, runId: input.runId });
         return [];
     }
   };

@@ -8,6 +8,7 @@ import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering, Request } from '../../sqlite/worker.ts';
 import { isDamage, plainError, SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import { mirrorPosition } from '../new-epoch.ts';
+import { noteDecision } from '../decisions-note.ts';
 import { startMirror, type DamagedFile, type NewEpoch, type StartOptions } from '../start.ts';
 import { Applier, type AppliedInput, type NewInput, type Position, type Task } from './applier.ts';
 import type { CommandName } from './commands.ts';
@@ -32,6 +33,8 @@ export interface OwnMirror {
   readonly newEpoch: NewEpoch | null;
   /** Called about once a second. @throws Error when a file is gone or has shrunk, or the note cannot be replaced. */
   readonly check: () => void;
+  /** Call after each transaction. @throws Error if the note cannot be written. */
+  readonly noteDecisions: (reports: readonly AppliedInput[]) => void;
   readonly close: (options: { readonly isOrderly: boolean }) => void;
 }
 
@@ -82,6 +85,11 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
         inboxFile.check();
         checkSize();
         note();
+      },
+      noteDecisions: (reports) => {
+        for (const { facts } of reports) {
+          for (const fact of facts) if (fact.kind === 'removals_allowed') noteDecision(path, fact);
+        }
       },
       close: ({ isOrderly }) => {
         try {
@@ -228,7 +236,7 @@ class ApplyServer {
         this.#checkAtMs = startedMs + CHECK_EVERY_MS;
         this.#own.check();
       }
-      if (this.#closing !== null || !this.#step(this.#own.applier)) return;
+      if (this.#closing !== null || !this.#step(this.#own)) return;
       const tookMs = performance.now() - startedMs;
       if (this.#isArriving && tookMs >= LONG_STEP_MS) {
         Atomics.wait(PAUSE, 0, 0, Math.min(LONGEST_PAUSE_MS, 3 * tookMs));
@@ -238,9 +246,10 @@ class ApplyServer {
   }
 
   /** One transaction. @returns false if nothing waits. */
-  #step(applier: Applier): boolean {
+  #step({ applier, noteDecisions }: OwnMirror): boolean {
     const step = applier.step(this.#tasks.map(({ task }) => task));
     if (step === null) return false;
+    noteDecisions(step.reports);
     this.#owner.post({ event: { type: 'applied', position: applier.position, reports: step.reports } });
     for (const [i, { id }] of this.#tasks.splice(0, step.results.length).entries()) {
       const result = step.results[i] ?? { ok: false, error: new SqliteFault('closed', 'no result') };
@@ -252,7 +261,7 @@ class ApplyServer {
   #close(own: OwnMirror, id: number): void {
     clearInterval(this.#checkTimer);
     const untilMs = performance.now() + CLOSE_WITHIN_MS;
-    while (performance.now() < untilMs && this.#step(own.applier));
+    while (performance.now() < untilMs && this.#step(own));
     own.close({ isOrderly: true });
     this.#own = null;
     this.#owner.post({ id, value: undefined });

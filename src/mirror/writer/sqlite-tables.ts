@@ -290,7 +290,7 @@ export class SqliteTables implements Tables {
   missingQuantities(atMost: number): number {
     // The statement sees only written rows.
     this.#writeAll();
-    return this.#sql.missingQuantities.get(atMost) ?? 0;
+    return Math.min(atMost, this.#sql.missingQuantities.get(atMost) ?? 0);
   }
 }
 

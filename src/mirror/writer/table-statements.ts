@@ -19,22 +19,22 @@ export const OF_FAILURES = [
 
 export type VariantRow = Omit<RowIn<'variants'>, (typeof COUNTED)[number]>;
 
-/** Each level, or the total of a variant without levels, once. */
+/** Rows of `mirror_sellable` whose level, variant or product the last read did not show. */
 const MISSING_QUANTITIES = `
-  WITH missing (variant_id) AS (
-    SELECT variant_id FROM variants
-    WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL AND product_id IS NOT NULL
-    UNION
-    SELECT variants.variant_id FROM products
+  SELECT coalesce(sum(quantities), 0) FROM (
+    SELECT sellable_rows AS quantities FROM variants
+    WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL AND product_id IS NOT NULL AND sellable_rows > 0
+    UNION ALL
+    SELECT variants.sellable_rows FROM products
     CROSS JOIN variants ON variants.product_id = products.product_id
-    WHERE products.missing_at_ms IS NOT NULL AND products.gone_at_ms IS NULL AND variants.gone_at_ms IS NULL
-  )
-  SELECT count(*) FROM (
-    SELECT variant_id, warehouse_id FROM stock_levels
-    WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL
-    UNION
-    SELECT missing.variant_id, stock_levels.warehouse_id FROM missing
-    LEFT JOIN stock_levels ON stock_levels.variant_id = missing.variant_id AND stock_levels.gone_at_ms IS NULL
+    WHERE products.missing_at_ms IS NOT NULL AND products.gone_at_ms IS NULL
+      AND variants.missing_at_ms IS NULL AND variants.sellable_rows > 0
+    UNION ALL
+    SELECT 1 FROM stock_levels
+    CROSS JOIN variants ON variants.variant_id = stock_levels.variant_id
+    CROSS JOIN products ON products.product_id = variants.product_id
+    WHERE stock_levels.missing_at_ms IS NOT NULL AND stock_levels.gone_at_ms IS NULL
+      AND variants.sold_as_total = 0 AND variants.missing_at_ms IS NULL AND products.missing_at_ms IS NULL
     LIMIT ?
   )`;
 
@@ -79,7 +79,7 @@ export function prepareTables(db: Db) {
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
     ),
     heldProducts: text('SELECT product_id FROM due_reads WHERE held = 1 ORDER BY product_id'),
-    quantityCount: db.prepare<[], number>('SELECT max(levels, variants) FROM live_counts').pluck(),
+    quantityCount: db.prepare<[], number>('SELECT sellable FROM live_counts').pluck(),
     bundleCount: countLive('products', 'has_bundle = 1'),
     missingProducts: prepareRows<[], { readonly productId: string; readonly missingAtMs: number }>(
       db,

@@ -5,7 +5,7 @@ import { mayAllowRemovals } from '../access/sign-in.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { viewRun } from '../shared/run-view.ts';
-import { runShape } from '../shared/shapes.ts';
+import { decisionSchema, runShape } from '../shared/shapes.ts';
 import {
   answers,
   apiRouter,
@@ -66,14 +66,11 @@ const resync = createRoute({
               .max(10_000)
               .optional()
               .openapi({ description: 'Reads only these products; without it, the whole catalogue.' }),
-            allow_removals: z
-              .boolean()
-              .optional()
-              .openapi({
-                description:
-                  'Carries out the removals that the mass-removal guard holds back. For an hour, the guard then holds back ' +
-                  'no removal of any product, also when `product_ids` names some.',
-              }),
+            allow_removals: decisionSchema.optional().meta({
+              description:
+                'Removes what the store no longer shows of the products in `product_ids`; without it, of all products ' +
+                'whose removal the mass-removal guard holds back.',
+            }),
           }),
         },
       },
@@ -118,11 +115,11 @@ export function runsRoutes({ reader, operator, token }: RunsDeps): ApiRouter {
   });
 
   app.openapi(resync, async (c) => {
-    const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
-    if (allowRemovals && !mayAllowRemovals(c.get('signedInBy'), { typed: '', token })) {
+    const { product_ids: productIds = null, allow_removals: decision = null } = c.req.valid('json');
+    if (decision !== null && !mayAllowRemovals(c.get('signedInBy'), { typed: '', token })) {
       return c.json(errorBody('access_denied', 'allow_removals needs OPS_TOKEN as a bearer token'), 403);
     }
-    const { id, joined } = await operator.resync(productIds, { allowRemovals });
+    const { id, joined } = await operator.resync(productIds, decision);
     return c.json({ run_id: id, joined }, 202);
   });
   return app;

@@ -175,9 +175,7 @@ export function createPage(deps: PageDeps): Pages {
     const productIds = new URLSearchParams(await c.req.text()).getAll('product_id');
     const odd = productIds.find((productId) => !idSchema.safeParse(productId).success);
     if (odd !== undefined) return fail(c, `“${odd}” is not a product id`, 400);
-    const { id } = await operator.resync(productIds.length === 0 ? null : productIds, {
-      allowRemovals: false,
-    });
+    const { id } = await operator.resync(productIds.length === 0 ? null : productIds, null);
     return c.redirect(`/runs/${id}`, 303);
   });
 

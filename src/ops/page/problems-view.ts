@@ -1,12 +1,13 @@
 /** Held removals, which need a decision, and products whose reads fail. */
 import { html } from 'hono/html';
-import type { OpenReadKind, openReads } from '../../mirror/queries/open-reads.ts';
+import type { heldRemovals, OpenReadKind, openReads } from '../../mirror/queries/open-reads.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
 import { ago, count, instant, marked, numeric, pager, quantity, table } from './parts.ts';
 
 type OpenReadPage = ReturnType<typeof openReads>;
 type OpenRead = OpenReadPage['reads'][number];
+type HeldRemovals = ReturnType<typeof heldRemovals>;
 
 export const OPEN_READS_SHOWN = 50;
 
@@ -45,22 +46,32 @@ interface Decision {
   readonly problem: string;
 }
 
-export function heldView(page: OpenReadPage, decision: Decision, shown: Shown): Html {
+export function heldView(page: OpenReadPage, held: HeldRemovals, decision: Decision, shown: Shown): Html {
   const { reads } = page;
   return html`<article>
       <header><h1>Held removals</h1></header>
       <p>
         The store no longer shows these products, or a part of them. Because they are many, the mirror keeps
-        them, marked suspect, until you
-        ${reads.length === 0 ? 'decide' : html`<a href="#decision">decide</a>`}.
+        them until you ${reads.length === 0 ? 'decide' : html`<a href="#decision">decide</a>`}.
       </p>
       ${table(
-        ['Product', 'Missing in the store', 'Since', 'Stock'],
+        [
+          'Product',
+          'Missing in the store',
+          'SKUs',
+          numeric('Quantities'),
+          numeric('Units'),
+          'Since',
+          'Stock',
+        ],
         reads.map((read) => ({
           id: `held-${read.productId}`,
           cells: [
             nameView(read),
             missingWords(read),
+            html`${read.skus.join(', ')}`,
+            quantity(read.quantities),
+            quantity(read.units),
             ago(read.sinceMs, shown.nowMs),
             html`<a href="/stock?q=${read.productId}">its quantities</a>`,
           ],
@@ -69,10 +80,15 @@ export function heldView(page: OpenReadPage, decision: Decision, shown: Shown): 
       )}
       ${pagerOf('held', page, shown)}
     </article>
-    ${reads.length === 0 ? '' : decisionView(reads, decision)}`;
+    ${reads.length === 0 ? '' : decisionView(reads, held, decision)}`;
 }
 
-function decisionView(reads: readonly OpenRead[], { asksToken, problem }: Decision): Html {
+function decisionView(
+  reads: readonly OpenRead[],
+  held: HeldRemovals,
+  { asksToken, problem }: Decision,
+): Html {
+  const { products, quantities, units } = held;
   return html`<div class="choices" id="decision">
     <article aria-labelledby="keep-title" class="good">
       <header><h2 id="keep-title">They should be there</h2></header>
@@ -86,10 +102,13 @@ function decisionView(reads: readonly OpenRead[], { asksToken, problem }: Decisi
       <header><h2 id="remove-title">They were deleted on purpose</h2></header>
       <p>
         Reads the whole catalogue. All held products and parts that the store still does not show are removed
-        from the mirror, also those on other pages of this list. For an hour, the mirror holds back no
-        removal.
+        from the mirror, also those on other pages of this list:
+        ${count(quantities, 'quantity', 'quantities')} of ${count(products, 'product')},
+        ${count(units, 'unit')} in all.
       </p>
       <form method="post" action="/problems/removals" class="row">
+        <label class="row">Your name <input name="by" maxlength="100" required /></label>
+        <label class="row">Reason <input name="reason" maxlength="500" required /></label>
         ${
           asksToken
             ? html`<label class="row"

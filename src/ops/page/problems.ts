@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
+import { decisionSchema } from '../shared/shapes.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { DIFFERENCES_SHOWN, differencesView } from './differences-view.ts';
@@ -17,15 +18,16 @@ export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
   const { reader, operator, state, token, warehouseNames: names, now } = deps;
   const app = new Hono<OpsEnv>();
 
-  const held = async (c: PageContext, problem: string, status: 200 | 403) => {
+  const held = async (c: PageContext, problem: string, status: 200 | 400 | 403) => {
     const after = c.req.query('after') ?? null;
-    const [page, counts] = await Promise.all([
+    const [page, all, counts] = await Promise.all([
       reader.ask('openReads', { kind: 'held', after: after ?? '', limit: OPEN_READS_SHOWN }),
+      reader.ask('heldRemovals'),
       state.status(),
     ]);
     const decision = { asksToken: c.get('signedInBy') === 'session', problem };
     const main = html`${problemsNav(PROBLEMS_LINK, counts)}
-    ${heldView(page, decision, { nowMs: now(), after })}`;
+    ${heldView(page, all, decision, { nowMs: now(), after })}`;
     return show(c, { title: 'Held removals', at: PROBLEMS_LINK, main }, status);
   };
 
@@ -58,11 +60,15 @@ export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
   });
 
   app.post('/problems/removals', async (c) => {
-    const typed = (new URLSearchParams(await c.req.text()).get('token') ?? '').trim();
-    if (!mayAllowRemovals(c.get('signedInBy'), { typed, token })) {
+    const { token: typed = '', ...decision } = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    if (!mayAllowRemovals(c.get('signedInBy'), { typed: typed.trim(), token })) {
       return held(c, 'The token is wrong: nothing was removed. Type the value of OPS_TOKEN.', 403);
     }
-    const { id } = await operator.resync(null, { allowRemovals: true });
+    const { data } = decisionSchema.safeParse(decision);
+    if (data === undefined) {
+      return held(c, 'Nothing was removed: name yourself and a reason, for the log and the run.', 400);
+    }
+    const { id } = await operator.resync(null, data);
     return c.redirect(`/runs/${id}`, 303);
   });
   return app;

@@ -46,8 +46,8 @@ const runLink = ({ id, kind }: Run): Html => html`<a href="/runs/${id}">Run ${id
 const stateView = ({ state }: Run): Html => html`<span class="state ${state}">${state}</span>`;
 
 export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
-  const { productIds, error, startedAtMs, finishedAtMs } = run;
-  const all: readonly (readonly [name: string, value: Html | string])[] = [
+  const { productIds, error, startedAtMs, finishedAtMs, allowedBy, allowedWhy } = run;
+  const all: [name: string, value: Html | string][] = [
     ['Started', html`${instant(startedAtMs)}, ${ago(startedAtMs, nowMs)}`],
     ['Took', `${duration((finishedAtMs ?? nowMs) - startedAtMs)}${finishedAtMs === null ? ' so far' : ''}`],
     ['Covers', productIds === null ? 'the whole catalogue' : productsOf(productIds)],
@@ -56,8 +56,10 @@ export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
       html`${count(run.drift, 'difference')}
       ${run.drift > 0 ? html`<a href="/problems/differences?derived=1">all differences</a>` : ''}`,
     ],
+    ['Removed', count(run.removed, 'quantity', 'quantities')],
     ['Failed', count(run.failed, 'product')],
   ];
+  if (allowedBy !== null) all.push(['Removals allowed by', `${allowedBy}: ${allowedWhy ?? ''}`]);
   return html`<article>
     <header>
       <h1>Run ${run.id}: ${runName(run.kind)}</h1>

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { RemovalDecision } from '../../core/input.ts';
 import type { Run } from '../../core/runs.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import type { StateSource } from '../state/state-sampler.ts';
@@ -11,9 +12,10 @@ import type { Timeline } from '../state/timeline.ts';
 import type { WarehouseNames } from './words.ts';
 
 export interface Operator {
+  /** @param decision with it, what the store no longer shows of the products is removed. */
   resync(
     productIds: readonly string[] | null,
-    options: { readonly allowRemovals: boolean },
+    decision: RemovalDecision | null,
   ): Promise<Run & { readonly joined: boolean }>;
   readonly blocked: Blocked | null;
   /** null if nothing is verified by schedule. */

@@ -15,7 +15,13 @@ export const runShape = {
     .int()
     .meta({ description: 'Products in this run; grows while the catalogue list is still being read.' }),
   done: z.int(),
-  drift: z.int().meta({ description: 'Differences that its reads found and corrected.' }),
+  drift: z.int().meta({ description: 'Differences that reads found and corrected while it ran.' }),
+  removed: z.int().meta({ description: 'Quantities that reads removed while it ran.' }),
+  allowed_by: z
+    .string()
+    .nullable()
+    .meta({ description: 'Who allowed the removals that the mass-removal guard held; null: nobody did.' }),
+  allowed_why: z.string().nullable(),
   failed: z.int().meta({ description: 'Products whose reads failed.' }),
   list_gap: z
     .string()
@@ -23,6 +29,14 @@ export const runShape = {
     .meta({ description: 'Rows that the store could not list, which the run has left out.' }),
   error: z.string().nullable(),
 };
+
+const decisionText = (most: number) =>
+  z.string().trim().min(1, 'must not be empty').max(most, `must have at most ${most} characters`);
+
+export const decisionSchema = z.strictObject({
+  by: decisionText(100).meta({ description: 'Who has decided it.' }),
+  reason: decisionText(500).meta({ description: 'Why, for the log and the run.' }),
+});
 
 export const causeShape = {
   code: z.enum(CAUSE_CODES),

@@ -180,13 +180,14 @@ export const CAUSES = {
     alertAfter: '5m',
   },
   held_removals: {
-    severity: 'critical',
+    severity: 'warning',
     owner: 'operator',
     message:
-      'The mass-removal guard holds back removals: the store no longer shows {products}, or some of their variants or warehouses. The mirror keeps them, marked suspect, until you decide.',
+      'The mass-removal guard holds back removals: the store no longer shows {products}, or some of their variants or warehouses. The mirror keeps these rows, which alone are not trusted, until you decide.',
     remedy:
-      'Check in the store whether the missing products were deleted on purpose; its filter, permissions or data may be wrong. If they were, run `stock-mirror resync --allow-removals`. If not, correct the store and run `stock-mirror resync`.',
+      'Check in the store whether they were deleted on purpose; its filter, permissions or data may be wrong. If they were, run `stock-mirror resync --allow-removals --by NAME --reason TEXT`. If not, correct the store and run `stock-mirror resync`.',
     alertAfter: '5m',
+    isUrgent: true,
   },
   reads_overdue: {
     severity: 'warning',

@@ -4,6 +4,7 @@ import type { Logger } from '../../platform/log.ts';
 /** Lines of each kind per period; further ones are only counted, so that an outage does not flood the log. */
 const MOST_LINES = 20;
 const STRETCH_MS = 10_000;
+const IDS_SHOWN = 20;
 
 /** null if logged at level debug only. */
 type Line = readonly [level: 'info' | 'warn' | 'error', message: string] | null;
@@ -27,7 +28,7 @@ export class FactLog {
     const lines = (this.#lines.get(kind) ?? 0) + 1;
     this.#lines.set(kind, lines);
     if (lines === 1) setTimeout(() => this.#endStretch(line, kind), STRETCH_MS).unref();
-    this.#log[lines <= MOST_LINES ? level : 'debug']({ seq, ...fact }, message);
+    this.#log[lines <= MOST_LINES ? level : 'debug']({ seq, ...shown(fact) }, message);
   }
 
   #endStretch([level, message]: NonNullable<Line>, kind: Fact['kind']): void {
@@ -35,6 +36,13 @@ export class FactLog {
     this.#lines.delete(kind);
     if (more > 0) this.#log[level]({ repeated: kind, more }, `repeated within 10 s: ${message}`);
   }
+}
+
+/** Without all of the ids that a decision may name. */
+function shown(fact: Fact): object {
+  if (fact.kind !== 'removals_allowed') return fact;
+  const { productIds } = fact;
+  return { ...fact, products: productIds.length, productIds: productIds.slice(0, IDS_SHOWN) };
 }
 
 function lineOf(fact: Fact): Line {
@@ -63,10 +71,12 @@ function lineOf(fact: Fact): Line {
         'a defect of stock-mirror: an input broke the merge rules and was set aside; the products ' +
           'that it names are read. Report it with this line',
       ];
+    case 'removals_allowed':
+      return ['warn', 'an operator allowed the removal of what the store no longer shows of these products'];
     case 'removals_held':
       return [
         'error',
-        'too many quantities are missing from the store at once: the mirror keeps them until an operator runs resync --allow-removals',
+        'too many quantities are missing from the store at once: the mirror keeps them, not trusted, until an operator decides',
       ];
     case 'moved':
       return ['info', 'a variant moved to another product'];

@@ -15,6 +15,9 @@ const running: RunView = {
   drift: 0,
   failed: 0,
   list_gap: null,
+  removed: 0,
+  allowed_by: null,
+  allowed_why: null,
   error: null,
 };
 const done: RunView = { ...running, state: 'done', done: 9 };

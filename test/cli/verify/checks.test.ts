@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isEqual } from '../../../src/cli/verify.ts';
+import { describe as describeVerdict, isEqual } from '../../../src/cli/verify.ts';
 import { checkAll } from '../../../src/cli/verify/check-all.ts';
 import { compare, keyOf, rowsIn, type Row, type Rows } from '../../../src/cli/verify/compare.ts';
 import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
@@ -188,4 +188,42 @@ describe('checkAll', () => {
     const { verdict } = await verdictOf((check) => [check, check + (check === 3 ? 0 : 5), check + 5]);
     expect(verdict).toMatchObject({ drift: [], undecided: [{ variant_id: '8' }] });
   });
+});
+
+test.each([
+  { held: [], says: [/deleted in the store: a second read/], not: [/mass-removal guard/] },
+  {
+    held: ['10'],
+    says: [
+      /holds back 1 removal until you decide: stock-mirror resync --allow-removals/,
+      /deleted in the store/,
+    ],
+    not: [],
+  },
+  { held: ['10', '11'], says: [/holds back 2 removals/], not: [/deleted in the store/] },
+])('says of $held.length removals that the guard holds them', ({ held, says, not }) => {
+  const gone = (productId: string) => ({
+    what: 'product' as const,
+    product_id: productId,
+    variant_id: null,
+    warehouse_id: null,
+    sku: null,
+    mirror: null,
+    service: null,
+    only_in: 'mirror' as const,
+    suspect: null,
+    as_of: null,
+    verified_at: null,
+  });
+  const verdict = {
+    products: 2,
+    totals: 0,
+    levels: 0,
+    drift: ['10', '11'].map(gone),
+    undecided: [],
+    unread: [],
+  };
+  const text = describeVerdict(verdict, { names: new Map(), held: new Set(held) });
+  for (const pattern of says) expect(text).toMatch(pattern);
+  for (const pattern of not) expect(text).not.toMatch(pattern);
 });

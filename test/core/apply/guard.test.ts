@@ -121,25 +121,74 @@ test('lets a product go that the store shows again', () => {
 });
 
 describe('an operator’s decision', () => {
-  test('reads the held products, and removes those that are still missing', () => {
-    const mirror = changed(200, { whole: detailOf(1, 1), left: NOT_FOUND, changed: 51 });
-    mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
+  const BY = { by: 'Ana', reason: 'end of season', runId: 1 };
+  const decide = (mirror: Mirror, productIds: readonly string[] | null, atMs = SECOND + S) =>
+    mirror.applyInput({ kind: 'allow_removals', atMs, productIds, ...BY });
+  const held = (left: Detail = NOT_FOUND, whole = detailOf(1, 1)) =>
+    changed(200, { whole, left, changed: 60 });
+
+  test('reads the held products, and removes what is still missing, in the operator’s name', () => {
+    const mirror = held();
+    expect(decide(mirror, null)).toContainEqual({
+      kind: 'removals_allowed',
+      atMs: SECOND + S,
+      productIds: ids(60).toSorted(),
+      by: 'Ana',
+      reason: 'end of season',
+    });
     expect(mirror.tables.readRequest('p0-')).toMatchObject({
       reason: 'operator',
       notBeforeMs: SECOND + 3 * S,
     });
-    read(mirror, ids(51), NOT_FOUND, SECOND + 3 * S);
-    expect(liveLevels(mirror)).toBe(149);
-    expect(mirror.tables.readRequests.size).toBe(0);
+    read(mirror, ids(60), NOT_FOUND, SECOND + 3 * S);
+    expect([liveLevels(mirror), mirror.tables.readRequests.size]).toEqual([140, 0]);
+    const removed = mirror.tables.changes.filter(({ reason }) => reason === 'removed');
+    expect(new Set(removed.map(({ userId }) => userId))).toEqual(new Set(['Ana']));
+    expect(removed).toHaveLength(120);
   });
 
-  test('counts until the instant that it names', () => {
-    const mirror = changed(200, { whole: detailOf(1, 1), left: NOT_FOUND, changed: 60 });
-    const untilMs = SECOND + 60 * S;
-    mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs });
-    mirror.read(null, { sentAtMs: untilMs, productId: 'p0-' });
-    mirror.read(null, { sentAtMs: untilMs + 1, productId: 'p1-' });
-    expect(mirror.tables.product('p0-')?.goneAtMs).toBe(untilMs);
-    expect(mirror.tables.product('p1-')?.goneAtMs).toBeNull();
+  test('may concern some of the products', () => {
+    const mirror = held();
+    decide(mirror, ['p3-', 'p4-', 'unknown']);
+    read(mirror, ids(60), NOT_FOUND, SECOND + 3 * S);
+    expect([mirror.tables.product('p3-'), mirror.tables.product('p4-')]).toMatchObject([
+      { goneAtMs: SECOND + 3 * S },
+      { goneAtMs: SECOND + 3 * S },
+    ]);
+    expect(liveLevels(mirror)).toBe(198);
+  });
+
+  test('is carried out once, for a product whose parts are missing', () => {
+    const mirror = held(detailOf(1, 1), detailOf(2, 1));
+    decide(mirror, ['p0-']);
+    mirror.read(detailOf(1, 1)('p0-'), { sentAtMs: SECOND + 3 * S, productId: 'p0-' });
+    expect(mirror.total('p0-1')).toBeNull();
+    expect(mirror.tables.product('p0-')?.removalAllowedBy).toBeNull();
+  });
+
+  test('waits for the read that confirms the absence, and for no list', () => {
+    const mirror = new Mirror();
+    read(mirror, ids(3), detailOf(1, 1), T0);
+    mirror.read(null, { sentAtMs: FIRST, productId: 'p0-' });
+    decide(mirror, ['p0-'], FIRST + S);
+    mirror.read(null, { sentAtMs: FIRST + 3 * S, productId: 'p0-' });
+    expect(mirror.tables.product('p0-')).toMatchObject({ goneAtMs: null, removalAllowedBy: 'Ana' });
+    mirror.read(null, { sentAtMs: SECOND, productId: 'p0-' });
+    expect(mirror.tables.product('p0-')).toMatchObject({ goneAtMs: SECOND, removalAllowedBy: null });
+  });
+
+  test('ends with a read that shows the product whole', () => {
+    const mirror = held();
+    decide(mirror, ['p0-']);
+    mirror.read(detailOf(1, 1)('p0-'), { sentAtMs: SECOND + 3 * S, productId: 'p0-' });
+    expect(mirror.tables.product('p0-')?.removalAllowedBy).toBeNull();
+  });
+
+  test('concerns no product that is removed', () => {
+    const mirror = new Mirror();
+    read(mirror, ids(3), detailOf(1, 1), T0);
+    mirror.remove(FIRST, 'p0-');
+    expect(decide(mirror, ['p0-'])).toMatchObject([{ kind: 'removals_allowed', productIds: [] }]);
+    expect(mirror.reason('p0-')).toBeNull();
   });
 });

@@ -52,7 +52,7 @@ test('becomes a tombstone after two sweeps 30 s apart', () => {
   missed(mirror, T0 + 32 * S - 1);
   expect(mirror.qty()).toBe(4);
   const facts = missed(mirror, T0 + 32 * S);
-  expect(facts).toContainEqual({ kind: 'removed', what: 'variant', id: '100' });
+  expect(facts).toContainEqual({ kind: 'removed', what: 'variant', id: '100', quantities: 1 });
   expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, null]);
 });
 

@@ -24,6 +24,7 @@ function product(db: Db, productId: string, readAtMs: number, goneAtMs: number |
     goneAtMs,
     hasBundle: 0,
     conflictReads: 0,
+    removalAllowedBy: null,
     evidenceAtMs: readAtMs,
   });
 }

@@ -86,6 +86,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
   ['openReads, held', (db) => queries.openReads(db, { kind: 'held', after: '', limit: 2 })],
+  ['heldRemovals', (db) => queries.heldRemovals(db)],
   ['openReads, failing', (db) => queries.openReads(db, { kind: 'failing', after: '', limit: 2 })],
   ['pendingReads', (db) => queries.pendingReads(db)],
   ['notedMinutes', (db) => queries.notedMinutes(db, { sinceMs: T0 })],

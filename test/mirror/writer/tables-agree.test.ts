@@ -10,7 +10,7 @@ import {
 } from '../../../src/core/input.ts';
 import { applyInput } from '../../../src/core/apply/apply-input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
-import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
+import { EARLIEST_MS } from '../../../src/core/limits.ts';
 import { FORGET_UNASKED, prepareFailure } from '../../../src/mirror/writer/failures.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { COUNTED, OF_FAILURES } from '../../../src/mirror/writer/table-statements.ts';
@@ -117,7 +117,13 @@ const step = fc.oneof(
     kind: fc.constant('lookup_missed' as const),
     variantIds: fc.array(variantIds),
   }),
-  fc.record({ kind: fc.constant('allow_removals' as const), untilMs: fc.constantFrom(T0, LATEST_MS) }),
+  fc.record({
+    kind: fc.constant('allow_removals' as const),
+    productIds: maybe(fc.array(productIds)),
+    by: texts,
+    reason: texts,
+    runId: fc.constant(0),
+  }),
 );
 
 /** A read that fails before the step. */

@@ -219,7 +219,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     /told it\./,
   ],
   ['an old request', file({ isReadOverdue: true }), 'live reads_overdue'],
-  ['held removals', file({ heldRemovals: 21 }), 'stale held_removals', /shows 21 products, or/],
+  ['held removals', file({ heldRemovals: 21 }), 'live held_removals', /shows 21 products, or/],
   [
     'an old request, because of the store',
     { ...file({ isReadOverdue: true }), ...network('ECONNRESET') },
