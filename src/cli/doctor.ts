@@ -14,7 +14,6 @@ import { checkDatabase, checkDisk, checkInbox, checkPermissions } from './doctor
 import { checkProcess, checkWebhookListener } from './doctor/mirror.ts';
 import { checkStore } from './doctor/store.ts';
 import { checkStream } from './doctor/stream.ts';
-import { checkSchedules, checkSystem } from './doctor/system.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -29,7 +28,6 @@ type Look = (config: Config, options: { readonly full: boolean }) => Findings | 
 type Findings = Finding | readonly Finding[];
 
 const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['role']])[] = [
-  ['system', checkSystem],
   ['database', ({ database }, options) => checkDatabase(database.path, options), 'receiver'],
   ['inbox', ({ database }, options) => checkInbox(database.path, options)],
   ['disk', ({ database }) => checkDisk(database.path)],
@@ -38,7 +36,6 @@ const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['rol
   ['webhook listener', checkWebhookListener, 'mirror'],
   ['stream', checkStream],
   ['store', checkStore, 'receiver'],
-  ['schedules', ({ schedules }) => checkSchedules(schedules), 'receiver'],
 ];
 
 export function createCommand(): Command {

@@ -9,7 +9,7 @@ const VERBS: Readonly<Record<string, readonly [summary: string, load: Load]>> = 
     () => import('./serve.ts'),
   ],
   resync: [
-    'read the whole catalogue, or single products, until the mirror equals the store',
+    'let the running mirror read the whole catalogue again, or single products, and show the progress',
     () => import('./resync.ts'),
   ],
   verify: [

@@ -6,7 +6,7 @@ import { isLoopback } from '../platform/authority.ts';
 import { linksFollowed } from '../platform/links-followed.ts';
 import { Secret } from '../platform/secret.ts';
 import { ConfigError, type ConfigProblem } from './error.ts';
-import { plain, timeZone } from './kinds.ts';
+import { plain } from './kinds.ts';
 import { readTexts, type Sources } from './texts.ts';
 import {
   isSecret,
@@ -117,7 +117,6 @@ function read(from: Partial<Sources>) {
       reconcileCron: values.RECONCILE_CRON,
       verifyWithinHours: values.VERIFY_WITHIN_HOURS,
       resyncCron: values.RESYNC_CRON,
-      timezone: values.TZ ?? systemZone(),
     },
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
@@ -137,12 +136,6 @@ function read(from: Partial<Sources>) {
     warnings,
   });
   return { values, local, problems };
-}
-
-function systemZone(): string {
-  // undefined where the system does not name its zone.
-  const { timeZone: named } = new Intl.DateTimeFormat().resolvedOptions() as { readonly timeZone?: string };
-  return timeZone.parse(named ?? '') ?? 'UTC';
 }
 
 const SERVICE_LINK =

@@ -225,7 +225,7 @@ export function newReconciler(
   const reconciler = new Reconciler({
     random: () => 0.5,
     maxRps: 10_000,
-    schedules: { reconcileCron: null, verifyWithinHours: 2, resyncCron: null, timezone: 'UTC' },
+    schedules: { reconcileCron: null, verifyWithinHours: 2, resyncCron: null },
     ...deps,
     tokens: {
       getToken: () => Promise.resolve('token'),

@@ -30,7 +30,7 @@ async function setUp(count: number) {
     databases,
     client: service,
     now,
-    schedules: { reconcileCron: '*/15 * * * *', verifyWithinHours: 2, resyncCron: null, timezone: 'UTC' },
+    schedules: { reconcileCron: '*/15 * * * *', verifyWithinHours: 2, resyncCron: null },
   });
   reconciler.start();
   const live = () =>

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { counted } from '../../../src/platform/amounts.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { present } from '../../shared/present.ts';
 import { holdNext } from '../../sandbox/harness.ts';
+import { proveWayIn } from '../../process/harness.ts';
 import { eventually } from '../../process/wait.ts';
 import {
   detailsRead,
@@ -35,6 +36,7 @@ const CONTINUES = /^run \d+ is already under way: .* run resync again when it ha
 describe('with a server', () => {
   let sandbox: Sandbox;
   let home: Home;
+  let webhooks: NodeJS.Timeout | undefined;
 
   beforeAll(async () => {
     sandbox = await startService({ products: 20 });
@@ -43,8 +45,13 @@ describe('with a server', () => {
       OPS_READ_TOKEN: 'the-token-of-programs-that-read',
     });
     await startServer(home, sandbox);
+    // After a silence, the mirror itself would look for lost webhooks.
+    webhooks = setInterval(() => {
+      proveWayIn(sandbox.webhookUrl ?? '', sandbox.webhookSecret).catch(() => undefined);
+    }, 2_000);
     await untilQuiet(home);
   });
+  afterAll(() => clearInterval(webhooks));
 
   test('the server does the run, and the command shows its progress and result', async () => {
     await changeUnseen(sandbox, 3);
