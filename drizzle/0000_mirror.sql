@@ -62,11 +62,13 @@ CREATE TABLE `gaps` (
 	`variant_id` text NOT NULL,
 	`warehouse_id` text NOT NULL,
 	`inbox_seq` integer NOT NULL,
+	`kind` text DEFAULT 'loss' NOT NULL,
 	`opened_at_ms` integer NOT NULL,
 	`due_at_ms` integer NOT NULL,
 	`from_qty` integer NOT NULL,
 	`to_qty` integer NOT NULL,
-	PRIMARY KEY(`variant_id`, `warehouse_id`, `inbox_seq`)
+	PRIMARY KEY(`variant_id`, `warehouse_id`, `inbox_seq`, `kind`),
+	CONSTRAINT "gaps_kind" CHECK(kind IN ('loss', 'order'))
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `gaps_due` ON `gaps` (`due_at_ms`);--> statement-breakpoint

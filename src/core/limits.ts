@@ -42,10 +42,12 @@ export const GUARD_WINDOW_MS = 60 * 60_000;
 export const CONFLICT_READS = 3;
 export const CONFLICT_PAUSE_MIN_MS = 4_000;
 export const CONFLICT_PAUSE_MAX_MS = 15 * 60_000;
-/** Longest pause after a read that changes overtook: once they stop, the next read settles the conflict. */
+/** Longest pause after a read that a further conflict overtook: once they stop, the next read settles them. */
 export const OVERTAKEN_PAUSE_MAX_MS = 30_000;
 /** Overtaken reads raise the count of conflict reads to this at most: a pause of 32 s. */
 export const OVERTAKEN_READS = 6;
+/** Pause between reads of a product that its own changes ask for: most of these settle what the read left open. */
+export const OWN_CHANGES_PAUSE_MS = 10_000;
 /** A conflict at least this long after the last read, and twice the pause, restarts the count. */
 export const CONFLICT_ROW_MS = 60_000;
 /** After a change names a removed variant: time to read its old product before the catalogue is searched. */

@@ -119,15 +119,24 @@ export interface ReadRequest {
   readonly notBeforeMs: number;
 }
 
-/** A break in a level's `old` → `new` chain: at least one delivery between the two values is late or lost. */
+/**
+ * `loss`: a break in a level's `old` → `new` chain, so at least one delivery between the two values is late or lost.
+ * `order`: a read and a change came so close together that either may be the newer. A level has at most one, and
+ * its next change after the read ends it.
+ */
+export const GAP_KINDS = ['loss', 'order'] as const;
+export type GapKind = (typeof GAP_KINDS)[number];
+
 export interface Gap {
   readonly variantId: string;
   readonly warehouseId: string;
   /** The delivery with the later change. */
   readonly inboxSeq: number;
+  readonly kind: GapKind;
   readonly openedAtMs: number;
+  /** Until then, a delivery may end it; then a read does. */
   readonly dueAtMs: number;
-  /** The value in the mirror, and the `old` of the later change. */
+  /** `loss`: the value in the mirror, and the `old` of the later change. `order`: the two values. */
   readonly fromQty: number;
   readonly toQty: number;
 }

@@ -17,14 +17,13 @@ export const REASONS = {
   operator: { priority: PRIORITY.operator, isSuspect: false },
   unmapped: { priority: PRIORITY.unmapped, isSuspect: false },
   conflict: { priority: PRIORITY.conflict, isSuspect: true },
-  /** Further changes came too close to the last read. */
-  overtaken: { priority: PRIORITY.conflict, isSuspect: true },
-  derived: { priority: PRIORITY.conflict, isSuspect: true },
   /** The rows that reads no longer show are suspect by themselves. */
   confirm_removal: { priority: PRIORITY.conflict, isSuspect: false },
   dead_letter: { priority: PRIORITY.conflict, isSuspect: true },
   not_stored: { priority: PRIORITY.conflict, isSuspect: true },
   listed: { priority: PRIORITY.downtime, isSuspect: false },
+  /** Webhooks moved a total that reads show without warehouses, or came too close to the read of one. */
+  derived: { priority: PRIORITY.stale, isSuspect: true },
   bundle: { priority: PRIORITY.stale, isSuspect: true },
 } as const satisfies Readonly<Record<string, Consequence>>;
 

@@ -11,7 +11,7 @@ import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyInput } from '../../src/core/apply/apply-input.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
-import type { StockLevel, Change, WayIn } from '../../src/core/model.ts';
+import type { StockLevel, Change, GapKind, WayIn } from '../../src/core/model.ts';
 import type { Reason } from '../../src/core/reasons.ts';
 import { MemoryTables } from './memory-tables.ts';
 
@@ -242,8 +242,19 @@ export class Mirror {
     return this.tables.readRequest(productId)?.reason ?? null;
   }
 
+  /** Breaks of its levels' chains. */
   gaps(variantId = VARIANT): { fromQty: number; toQty: number }[] {
-    return this.tables.gapsOf(variantId).map(({ fromQty, toQty }) => ({ fromQty, toQty }));
+    return this.#gapsOf(variantId, 'loss');
+  }
+
+  /** Values of its levels of which the newer is unknown. */
+  orders(variantId = VARIANT): { fromQty: number; toQty: number }[] {
+    return this.#gapsOf(variantId, 'order');
+  }
+
+  #gapsOf(variantId: string, kind: GapKind): { fromQty: number; toQty: number }[] {
+    const gaps = this.tables.gapsOf(variantId).filter((gap) => gap.kind === kind);
+    return gaps.map(({ fromQty, toQty }) => ({ fromQty, toQty }));
   }
 
   rows(variantId = VARIANT, warehouseId: string | null = WAREHOUSE): Change[] {

@@ -98,13 +98,15 @@ export class MemoryTables implements Tables {
   gapsOf(variantId: string): Gap[] {
     return [...this.gaps.values()]
       .filter((gap) => gap.variantId === variantId)
-      .sort((a, b) => byText(a.warehouseId, b.warehouseId) || a.inboxSeq - b.inboxSeq);
+      .sort(
+        (a, b) => byText(a.warehouseId, b.warehouseId) || a.inboxSeq - b.inboxSeq || byText(a.kind, b.kind),
+      );
   }
   putGap(gap: Gap): void {
-    this.gaps.set(`${gap.variantId}/${gap.warehouseId}/${gap.inboxSeq}`, gap);
+    this.gaps.set(`${gap.variantId}/${gap.warehouseId}/${gap.inboxSeq}/${gap.kind}`, gap);
   }
   deleteGap(gap: Gap): void {
-    this.gaps.delete(`${gap.variantId}/${gap.warehouseId}/${gap.inboxSeq}`);
+    this.gaps.delete(`${gap.variantId}/${gap.warehouseId}/${gap.inboxSeq}/${gap.kind}`);
   }
   appendChange(change: Change): void {
     this.changes.push(change);

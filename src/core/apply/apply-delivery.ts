@@ -6,7 +6,7 @@ import { isTotalOnly } from '../merge/unlisted-levels.ts';
 import { afterWebhook } from '../merge/way-in.ts';
 import type { StockLevel } from '../model.ts';
 import { raiseBarrier } from './barrier.ts';
-import { writeGap, writeLevel } from './rows.ts';
+import { endOrder, gapsOf, openOrder, writeGap, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export function applyDelivery(work: UnitOfWork, input: DeliveryInput): void {
@@ -32,12 +32,13 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
     state: work.state,
     variant,
     level,
-    gaps: () => tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId),
+    gaps: () => gapsOf(work, change, 'loss'),
   };
   const verdict = judgeChange(rows, change, input);
   work.report({ kind: 'change', branch: verdict.branch, variantId, warehouseId });
   writeClocks(work, verdict);
   writeGap(work, verdict.gap);
+  writeOrder(work, { input, change, level, verdict });
   writeChange(work, { input, change, level, verdict });
   if (asksForRead(verdict, variant)) work.requestVariantRead(variantId, reasonOf(verdict));
   if (verdict.total !== null && isTotalOnly(variant) && variant.productId !== null) {
@@ -46,9 +47,8 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   work.noteComponent(variant);
 }
 
-function reasonOf({ doubts }: ChangeVerdict): 'conflict' | 'overtaken' {
-  const isPlain = doubts.every((doubt) => doubt === 'perhaps seen' || doubt === 'perhaps in the total');
-  return isPlain ? 'overtaken' : 'conflict';
+function reasonOf({ doubts }: ChangeVerdict): 'conflict' | 'derived' {
+  return doubts.every((doubt) => doubt === 'perhaps in the total') ? 'derived' : 'conflict';
 }
 
 function writeClocks(work: UnitOfWork, { offset, latenessMs, dateContradictions }: ChangeVerdict): void {
@@ -68,6 +68,14 @@ interface JudgedChange {
   readonly change: StockChange;
   readonly level: StockLevel | undefined;
   readonly verdict: ChangeVerdict;
+}
+
+function writeOrder(work: UnitOfWork, { input, change, level, verdict }: JudgedChange): void {
+  if (verdict.order === 'ended') endOrder(work, change);
+  if (verdict.order !== 'opened' || level === undefined) return;
+  const { variantId, warehouseId } = change;
+  const values = { variantId, warehouseId, fromQty: level.qty, toQty: change.new };
+  openOrder(work, values, verdict.variant.productId, input.atMs);
 }
 
 /** The feed gets a row for the level, and one for the total if the level does not explain it. */

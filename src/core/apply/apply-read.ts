@@ -4,7 +4,7 @@ import { OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ShownVariant } from '../merge/judge-variant.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
-import { afterRead, conflictReadsAfter, isConflict, isMet } from '../merge/read-request.ts';
+import { afterRead, conflictReadsAfter, isMet } from '../merge/read-request.ts';
 import { unreadProduct } from '../merge/unknown.ts';
 import type { Product, ReadRequest, Variant } from '../model.ts';
 import { applyVariant, type Answer } from './apply-variant.ts';
@@ -31,7 +31,7 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
 
   const kept = tables.variantsOf(input.productId);
   const inConflict =
-    standing !== undefined && (isConflict(standing.reason) || standing.reason === 'dead_letter');
+    standing !== undefined && (standing.reason === 'conflict' || standing.reason === 'dead_letter');
   if (input.snapshot !== null) {
     applyPresent(work, { input, snapshot: input.snapshot, product, kept, inConflict, read });
   } else if (read.superseded) {
@@ -191,7 +191,7 @@ function renumberAbsent(work: UnitOfWork, productId: string, shown: ReadonlySet<
   }
 }
 
-/** A gap still open when a read answers it proves a loss. */
+/** A broken chain that is still open when a read answers it proves a loss. */
 function settleGaps(
   work: UnitOfWork,
   productId: string,
@@ -205,7 +205,7 @@ function settleGaps(
     for (const gap of tables.gapsOf(variantId)) {
       if (!isMet({ madeAtMs: gap.openedAtMs }, read)) continue;
       tables.deleteGap(gap);
-      work.report({ kind: 'gap_proved', gap, productId });
+      if (gap.kind === 'loss') work.report({ kind: 'gap_proved', gap, productId });
     }
   }
 }

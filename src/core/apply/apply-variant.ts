@@ -5,7 +5,7 @@ import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/j
 import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
 import { isUntold } from '../merge/way-in.ts';
 import type { Product, Variant } from '../model.ts';
-import { renumberLevels, writeLevel } from './rows.ts';
+import { openOrder, renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 /** The answer that the variants share. */
@@ -60,10 +60,9 @@ function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, v
   if (movedFrom !== null) {
     work.report({ kind: 'moved', variantId, fromProductId: movedFrom, toProductId: productId });
   }
-  // The answer may have been received before the delivery that it missed arrived.
-  const atMs = Math.max(work.input.atMs, after.eventAtMs);
-  if (verdict.doubt !== null) work.requestRead(productId, verdict.doubt, { atMs });
+  if (verdict.doubt !== null) work.requestRead(productId, verdict.doubt, { atMs: doubtedAtMs(work, after) });
   for (const level of verdict.levels) writeJudgedLevel(work, answer, seen, level);
+  writeOrders(work, seen, verdict);
   writeTotal(work, answer, seen, verdict);
   writeRestored(work, answer, seen, verdict);
   if (verdict.isUnexplained) suspectLevels(work, variantId);
@@ -73,6 +72,21 @@ function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, v
   if (verdict.isOvertakenBundle) work.makeBundlesDue();
   const changeSeq = isRenumbered || verdict.isChanged ? work.nextChangeSeq() : after.changeSeq;
   work.tables.putVariant({ ...after, changeSeq });
+}
+
+/** The answer may have been received before the delivery that it missed arrived. */
+function doubtedAtMs({ input }: UnitOfWork, { eventAtMs }: Variant): number {
+  return Math.max(input.atMs, eventAtMs);
+}
+
+function writeOrders(work: UnitOfWork, seen: VariantSnapshot, { after, levels }: ShownVariant): void {
+  const { variantId } = seen;
+  for (const { doubt, warehouseId, before } of levels) {
+    const shown = seen.levels?.find((level) => level.warehouseId === warehouseId);
+    if (doubt !== 'order' || shown === undefined || before === undefined) continue;
+    const values = { variantId, warehouseId, fromQty: before.qty, toQty: shown.availableQty };
+    openOrder(work, values, after.productId, doubtedAtMs(work, after));
+  }
 }
 
 function writeJudgedLevel(
@@ -211,7 +225,8 @@ function driftReason(
   // Without a webhook, it moves with its components.
   if (seen.kind === 'bundle') return 'derived';
   const gaps = tables.gapsOf(seen.variantId);
-  if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
+  const open = gaps.filter((gap) => warehouseId === null || gap.warehouseId === warehouseId);
+  if (open.some(({ kind }) => kind === 'loss')) return 'gap';
   if (inDowntime) return 'downtime';
-  return inConflict ? 'conflict' : 'lost_tail';
+  return inConflict || open.length > 0 ? 'conflict' : 'lost_tail';
 }

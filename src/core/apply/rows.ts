@@ -1,7 +1,7 @@
 /** Writers that decide nothing: rows of levels and gaps, with the invariants that every judge must keep. */
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { GapVerdict } from '../merge/judge-gap.ts';
-import type { StockLevel } from '../model.ts';
+import type { Gap, GapKind, StockLevel } from '../model.ts';
 import { assertInvariant } from './invariant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -36,6 +36,30 @@ export function writeGap({ tables, report }: UnitOfWork, verdict: GapVerdict): v
     case 'none':
     case 'doubtful':
   }
+}
+
+type Place = Pick<Gap, 'variantId' | 'warehouseId'>;
+
+export function gapsOf({ tables }: UnitOfWork, { variantId, warehouseId }: Place, kind: GapKind): Gap[] {
+  return tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId && gap.kind === kind);
+}
+
+/** @param atMs of the change or answer that came last. */
+export function openOrder(
+  work: UnitOfWork,
+  values: Place & Pick<Gap, 'fromQty' | 'toQty'>,
+  productId: string | null,
+  atMs: number,
+): void {
+  endOrder(work, values);
+  const pauseEndsAtMs = productId === null ? EARLIEST_MS : work.pauseEndsAtMs(productId, 'order');
+  const inboxSeq = work.input.kind === 'delivery' ? work.input.inboxSeq : work.state.inboxSeq;
+  const dueAtMs = Math.max(atMs + REPLICA_LAG_MS, pauseEndsAtMs);
+  work.tables.putGap({ ...values, kind: 'order', inboxSeq, openedAtMs: atMs, dueAtMs });
+}
+
+export function endOrder(work: UnitOfWork, place: Place): void {
+  for (const gap of gapsOf(work, place, 'order')) work.tables.deleteGap(gap);
 }
 
 /** Clients that poll by change number must receive the new description with every row that shows it. */

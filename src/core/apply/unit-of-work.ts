@@ -10,7 +10,7 @@ import {
 } from '../limits.ts';
 import type { Change, MirrorStateRow, Variant } from '../model.ts';
 import { REASONS, type Reason } from '../reasons.ts';
-import { isConflict, mergeRequests, pauseEndsAtMs } from '../merge/read-request.ts';
+import { hasPause, mergeRequests, pauseEndsAtMs } from '../merge/read-request.ts';
 import { searchFor, unmappedVariant } from '../merge/unknown.ts';
 import type { Tables } from './tables.ts';
 
@@ -67,8 +67,8 @@ export class UnitOfWork {
     if (standing === undefined) this.report({ kind: 'read_requested', productId, reason });
   }
 
-  pauseEndsAtMs(productId: string, reason: Reason): number {
-    const product = isConflict(reason) ? this.tables.product(productId) : undefined;
+  pauseEndsAtMs(productId: string, reason: Reason | 'order'): number {
+    const product = hasPause(reason) ? this.tables.product(productId) : undefined;
     return product === undefined ? EARLIEST_MS : pauseEndsAtMs(product, reason, this.input.atMs);
   }
 

@@ -10,7 +10,15 @@ import {
   offsetFloorMs,
   weighDate,
 } from './clock-bounds.ts';
-import { isOutOfOrder, judgeGap, observeLateness, type GapDoubt, type GapVerdict } from './judge-gap.ts';
+import {
+  isOutOfOrder,
+  judgeGap,
+  judgeOrder,
+  observeLateness,
+  type GapDoubt,
+  type GapVerdict,
+  type OrderVerdict,
+} from './judge-gap.ts';
 import { mergeChange } from './merge-change.ts';
 import { isInTotal, isTotalOnly, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
 import { searchFor } from './unknown.ts';
@@ -19,8 +27,6 @@ import { searchFor } from './unknown.ts';
 export type Doubt =
   /** The rules of the level cannot order the change. */
   | 'order unknown'
-  /** The last read may have seen the change, and nothing contradicts it. */
-  | 'perhaps seen'
   /** A total that was read without its levels may contain the change. */
   | 'perhaps in the total'
   /** The level lacks a part of its total, and the change breaks its chain or repeats one. */
@@ -32,7 +38,7 @@ interface ChangedRows {
   readonly state: MirrorStateRow;
   readonly level: StockLevel | undefined;
   readonly variant: Variant;
-  /** The open gaps of the level, read only if the change concerns them. */
+  /** The level's open gaps of the kind `loss`, read only if the change concerns them. */
   readonly gaps: () => readonly Gap[];
 }
 
@@ -44,6 +50,7 @@ export interface ChangeVerdict {
   /** The change set the level's quantity. */
   readonly isApplied: boolean;
   readonly gap: GapVerdict;
+  readonly order: OrderVerdict;
   readonly doubts: readonly Doubt[];
   /** null if the total stays. A movement that the level does not explain gets its own row in the feed. */
   readonly total: { readonly oldQty: number; readonly newQty: number; readonly isExplained: boolean } | null;
@@ -83,8 +90,8 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const total = outcome.applied ? judgeTotalMove(before, outcome.level, variant, change) : null;
 
   const doubts: Doubt[] = [];
-  if (outcome.requestRead)
-    doubts.push(branch === '4b uncertain' && !ahead ? 'perhaps seen' : 'order unknown');
+  const order = judgeOrder(before, outcome, { ahead });
+  if (outcome.requestRead && order === 'none') doubts.push('order unknown');
   if ((outcome.applied || isLate) && isPerhapsInTotal) doubts.push('perhaps in the total');
   // The total may include any part of such a break; an apparent
   // duplicate may be another change, which it lacks.
@@ -92,7 +99,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   if (gap.kind === 'doubtful') doubts.push(gap.doubt);
 
   // A change that the last read saw says nothing about where the variant is now.
-  const isSought = doubts.length > 0 || variant.lookupAtMs !== null;
+  const isSought = doubts.length > 0 || order === 'opened' || variant.lookupAtMs !== null;
   // This branch keeps the quantity that the read showed.
   const isWeighed = branch === '4a seen by the read' && !ahead;
   return {
@@ -107,6 +114,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
     },
     isApplied: outcome.applied,
     gap,
+    order,
     doubts,
     total,
     latenessMs,

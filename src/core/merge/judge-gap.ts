@@ -25,7 +25,7 @@ type GapTiming = DeliveryTiming & Pick<MirrorStateRow, 'latenessMs'>;
 
 /**
  * Decides which gap a change opens, closes or narrows.
- * @param gaps the level's open ones; asked for only if needed.
+ * @param gaps the level's open ones of that kind; asked for only if needed.
  */
 export function judgeGap(
   outcome: ChangeOutcome,
@@ -51,7 +51,7 @@ function judgeBreak(
   const openedAtMs = atMs;
   return {
     kind: 'opened',
-    gap: { variantId, warehouseId, inboxSeq, openedAtMs, dueAtMs, fromQty, toQty },
+    gap: { variantId, warehouseId, inboxSeq, kind: 'loss', openedAtMs, dueAtMs, fromQty, toQty },
   };
 }
 
@@ -69,6 +69,20 @@ function judgeLateChange(level: StockLevel, change: StockChange, gaps: readonly 
   // store's clock is set back, new changes have older stamps.
   const isExplained = change.new === level.qty && change.updateTimeMs < level.readLoMs;
   return isExplained ? NONE : { kind: 'doubtful', doubt: 'no gap fits' };
+}
+
+/** The question whether the last read or a change is newer. */
+export type OrderVerdict = 'none' | 'opened' | 'ended';
+
+/** A change after the last read has the newest value, whatever came before it. Further ones find no order open. */
+export function judgeOrder(
+  before: StockLevel | undefined,
+  { branch }: Pick<ChangeOutcome, 'branch'>,
+  { ahead }: { readonly ahead: boolean },
+): OrderVerdict {
+  if (branch === '4b uncertain' && !ahead) return 'opened';
+  const isAfterRead = branch === '4c follows' || branch === '4c gap';
+  return isAfterRead && before !== undefined && before.eventTimeMs <= before.readHiMs ? 'ended' : 'none';
 }
 
 export function gapGraceMs(latenessMs: number): number {

@@ -13,22 +13,42 @@ export interface TotalVerdict {
   readonly isDoubted: boolean;
 }
 
+interface ListedLevels {
+  /** How far the read moves the sum of the variant's live levels. */
+  readonly explainedQty: number;
+  /** The sum of those that the answer lists, before it. */
+  readonly beforeQty: number;
+}
+
 /**
- * Decides what the total of an answer proves; the levels of the same answer
- * are judged before it. Changes move a total by differences, so a concurrent
- * read may agree by chance; only unmoved levels prove that it agrees.
+ * Decides what the total of an answer proves; the levels of the same answer are judged before it. Changes move a
+ * total by differences, so a concurrent read may agree by chance. If it differs just as the listed levels do, it
+ * moves with them and is as certain as they are: they contain the changes that the read did not see.
  */
 export function judgeTotal(
   variant: Variant,
   seen: VariantSnapshot,
-  explainedQty: number,
+  { explainedQty, beforeQty }: ListedLevels,
   read: ReadContext,
 ): TotalVerdict {
   const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
   const newQty = seen.availableQty;
   const concurrent = isConcurrent(variant, read);
-  const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
-  const isDoubted = concurrent && !agrees;
+  const movesWithLevels =
+    oldQty !== null && seen.levels !== null && newQty - oldQty === listedQty(seen.levels) - beforeQty;
+  const isDoubted = concurrent && !movesWithLevels;
+  if (concurrent && movesWithLevels && !read.superseded) {
+    const availableQty = oldQty + explainedQty;
+    const asOfMs = explainedQty === 0 ? variant.asOfMs : read.sentAtMs;
+    const { onHand, reservedQty } = seen;
+    const shown = availableQty === newQty ? { onHand, reservedQty, verifiedAtMs: read.sentAtMs } : {};
+    return {
+      variant: { ...variant, availableQty, asOfMs, ...shown },
+      moved: null,
+      isTrusted: true,
+      isDoubted,
+    };
+  }
   if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
     return { variant, moved: null, isTrusted: true, isDoubted };
   }
@@ -51,4 +71,8 @@ export function judgeTotal(
     isTrusted: variant.verifiedAtMs !== null && oldQty === newQty,
     isDoubted,
   };
+}
+
+function listedQty(levels: NonNullable<VariantSnapshot['levels']>): number {
+  return levels.reduce((sum, { availableQty }) => sum + availableQty, 0);
 }

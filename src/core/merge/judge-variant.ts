@@ -49,7 +49,7 @@ export interface ShownVariant {
    */
   readonly restored: readonly StockLevel[];
   readonly total: TotalVerdict;
-  readonly doubt: 'conflict' | 'overtaken' | null;
+  readonly doubt: 'conflict' | 'derived' | null;
   /** The total moved and no level explains it: every level may be wrong. */
   readonly isUnexplained: boolean;
   /** Every row of the variant shows something else, such as a new name. */
@@ -89,7 +89,8 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
     judgeLevel(byWarehouse.get(level.warehouseId), seen.variantId, level, read),
   );
   const explainedQty = shown.reduce((sum, level) => sum + explained(level), 0);
-  const total = judgeTotal(described, seen, explainedQty, read);
+  const beforeQty = shown.reduce((sum, { before }) => sum + liveQty(before), 0);
+  const total = judgeTotal(described, seen, { explainedQty, beforeQty }, read);
   const after = total.variant;
   const isRedescribed = isShownDifferently(base, after);
   const isNewToProduct = base.productId !== product.productId && !read.superseded && concurrent;
@@ -105,11 +106,12 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
     restored: seen.levels === null ? levels.filter((level) => returnsWith(level, base, after)) : [],
     total,
     // The request for what came meanwhile belongs to another product, or was a search that ends here.
-    doubt: gravest([
-      ...shown.map(({ doubt }) => doubt),
-      isNewToProduct ? 'conflict' : null,
-      total.isDoubted ? 'overtaken' : null,
-    ]),
+    doubt:
+      isNewToProduct || shown.some(({ doubt }) => doubt === 'conflict')
+        ? 'conflict'
+        : total.isDoubted
+          ? 'derived'
+          : null,
     isUnexplained: seen.levels === null && !total.isTrusted,
     isRedescribed,
     isChanged: isRedescribed || !isSame(base, after, SHOWN_VALUES),
@@ -235,9 +237,4 @@ function liveQty(level: StockLevel | null | undefined): number {
 function returnsWith(level: StockLevel, before: Variant, after: Variant): boolean {
   if (level.goneAtMs === null || before.goneAtMs === null || level.goneAtMs < before.goneAtMs) return false;
   return !isTotalOnly(after) || !isListedOnce(level);
-}
-
-function gravest(doubts: readonly ShownVariant['doubt'][]): ShownVariant['doubt'] {
-  if (doubts.includes('conflict')) return 'conflict';
-  return doubts.includes('overtaken') ? 'overtaken' : null;
 }

@@ -48,8 +48,8 @@ export interface LevelVerdict {
   readonly level: StockLevel | null;
   /** The overwritten value; `oldQty` is null if the level is new or restored. */
   readonly overwritten: { readonly oldQty: number | null } | null;
-  /** Why the product must be read again. */
-  readonly doubt: 'conflict' | 'overtaken' | null;
+  /** `order`: the last change may be newer than the answer, or older. `conflict`: the product must be read again. */
+  readonly doubt: 'conflict' | 'order' | null;
 }
 
 /**
@@ -103,15 +103,18 @@ function judgeConcurrentLevel(before: StockLevel, seen: LevelSnapshot, read: Rea
     return { branch: 'concurrent, agrees', level, overwritten: null, doubt: null };
   }
   const isShownAgain = isGone && !read.superseded;
+  const isConflict = isGone || read.superseded;
   return {
     branch: 'concurrent, differs',
     level: {
       ...before,
+      // A later change within the read's window does not end the question of their order.
+      readHiMs: isConflict ? before.readHiMs : Math.max(before.readHiMs, read.hiMs),
       missingAtMs: missingAfter(before, read),
       verifiedAtMs: isShownAgain ? read.sentAtMs : before.verifiedAtMs,
     },
     overwritten: null,
-    doubt: isGone || read.superseded ? 'conflict' : 'overtaken',
+    doubt: isConflict ? 'conflict' : 'order',
   };
 }
 

@@ -5,8 +5,8 @@ import {
   CONFLICT_READS,
   CONFLICT_ROW_MS,
   HELD_MS,
-  OVERTAKEN_PAUSE_MAX_MS,
   OVERTAKEN_READS,
+  OWN_CHANGES_PAUSE_MS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
 import type { Product, ReadRequest } from '../model.ts';
@@ -35,9 +35,7 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
     };
   }
   const isHeld = isHeldRequest(standing);
-  // A contradiction outweighs changes that merely came during a read.
-  const isGraver = standing.reason === 'overtaken' && added.reason === 'conflict';
-  const sooner = priority < standing.priority || isHeld || isGraver;
+  const sooner = priority < standing.priority || isHeld;
   return {
     productId: added.productId,
     reason: sooner ? added.reason : standing.reason,
@@ -54,23 +52,24 @@ export function isHeldRequest({ notBeforeMs }: Pick<ReadRequest, 'notBeforeMs'>)
   return notBeforeMs === HELD_MS;
 }
 
-/** Reasons that only a read can end, and that another change can bring back at once. */
-export function isConflict(reason: Reason): reason is 'conflict' | 'overtaken' {
-  return reason === 'conflict' || reason === 'overtaken';
-}
-
-export function conflictPauseMs(reads: number, reason: 'conflict' | 'overtaken'): number {
+export function conflictPauseMs(reads: number): number {
   if (reads < CONFLICT_READS) return 0;
-  // Nothing contradicts an overtaken read: once the changes stop, the next one settles it.
-  const longestMs = reason === 'overtaken' ? OVERTAKEN_PAUSE_MAX_MS : CONFLICT_PAUSE_MAX_MS;
-  return Math.min(longestMs, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
+  return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
 }
 
-/** Conflicts that no read settles must not cause endless reads; the product's rows stay suspect meanwhile. */
-export function pauseEndsAtMs(product: Product, reason: Reason, atMs: number): number {
-  const pauseMs = isConflict(reason) ? conflictPauseMs(product.conflictReads, reason) : 0;
+/** `order`: of a read and a change, which is no request (docs/architecture.md#gaps). */
+type PausedReason = Reason | 'order';
+
+/** Neither conflicts that no read settles nor frequent changes may cause endless reads. */
+export function hasPause(reason: PausedReason): boolean {
+  return reason === 'conflict' || reason === 'derived' || reason === 'order';
+}
+
+export function pauseEndsAtMs(product: Product, reason: PausedReason, atMs: number): number {
   // The clock may have been set back since the last read.
-  return Math.min(product.readUntilMs, atMs) + pauseMs;
+  const readUntilMs = Math.min(product.readUntilMs, atMs);
+  if (reason === 'conflict') return readUntilMs + conflictPauseMs(product.conflictReads);
+  return hasPause(reason) ? readUntilMs + OWN_CHANGES_PAUSE_MS : readUntilMs;
 }
 
 /** @returns the reads for conflicts in a row after `read`, which came while `standing` did. */
@@ -79,14 +78,13 @@ export function conflictReadsAfter(
   standing: ReadRequest | undefined,
   read: { readonly sentAtMs: number },
 ): number {
-  if (standing === undefined || !isConflict(standing.reason)) return Math.max(0, reads - 1);
-  const pauseMs = conflictPauseMs(reads, standing.reason);
+  if (standing?.reason !== 'conflict') return Math.max(0, reads - 1);
+  const pauseMs = conflictPauseMs(reads);
   // A read during the pause had another cause, such as a
   // downtime: only reads for conflicts make pauses longer.
   if (read.sentAtMs < readUntilMs + pauseMs) return reads;
   if (read.sentAtMs >= readAtMs + Math.max(CONFLICT_ROW_MS, 2 * pauseMs)) return 1;
-  const isContradicted = standing.reason === 'conflict' && isMet(standing, read);
-  return isContradicted ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
+  return isMet(standing, read) ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }
 
 /** The read was sent so late after the request was made that no replica can have been behind it. */

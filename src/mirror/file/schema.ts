@@ -5,9 +5,11 @@
  */
 import { EARLIEST_MS, HELD_MS } from '../../core/limits.ts';
 import {
+  GAP_KINDS,
   SOURCES,
   VARIANT_KINDS,
   WAYS_IN,
+  type GapKind,
   type Source,
   type VariantKind,
   type WayIn,
@@ -219,12 +221,17 @@ export const gaps = sqliteTable(
     variantId: text('variant_id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
     inboxSeq: integer('inbox_seq').notNull(),
+    kind: text('kind').$type<GapKind>().notNull().default('loss'),
     openedAtMs: integer('opened_at_ms').notNull(),
     dueAtMs: integer('due_at_ms').notNull(),
     fromQty: integer('from_qty').notNull(),
     toQty: integer('to_qty').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.variantId, t.warehouseId, t.inboxSeq] }), index('gaps_due').on(t.dueAtMs)],
+  (t) => [
+    primaryKey({ columns: [t.variantId, t.warehouseId, t.inboxSeq, t.kind] }),
+    index('gaps_due').on(t.dueAtMs),
+    check('gaps_kind', isOneOf('kind', GAP_KINDS)),
+  ],
 );
 
 export const changes = sqliteTable(

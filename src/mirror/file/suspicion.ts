@@ -47,7 +47,7 @@ export const WHY_NOT = {
   held: 'the store no longer shows it: it goes once that is confirmed, or, if too much is missing, once an operator decides',
   read_due:
     'something contradicts the quantity, or a component of the bundle has changed, and a read of its product is due',
-  gap: 'a webhook before the last one is late or lost',
+  gap: 'a webhook before the last one is late or lost, or came so close to a read that either may be the newer',
 } as const;
 export type WhyNot = keyof typeof WHY_NOT;
 

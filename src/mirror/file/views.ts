@@ -173,7 +173,7 @@ SELECT
   service_state.last_full_sync_at_ms AS last_full_sync_at,
   (SELECT min(read_at_ms) FROM products WHERE gone_at_ms IS NULL AND read_at_ms > 0) AS oldest_verified_at,
   ${PENDING_READS} AS pending_reads,
-  (SELECT count(*) FROM gaps) AS open_gaps,
+  (SELECT count(*) FROM gaps WHERE kind = 'loss') AS open_gaps,
   mirror_state.change_seq AS last_seq,
   service_state.alive_at_ms AS alive_at,
   service_state.pruned_change_seq AS pruned_change_seq

@@ -248,7 +248,7 @@ export class SqliteTables implements Tables {
   }
 
   deleteGap(gap: Gap): void {
-    this.#sql.deleteGap.run(gap.variantId, gap.warehouseId, gap.inboxSeq);
+    this.#sql.deleteGap.run(gap.variantId, gap.warehouseId, gap.inboxSeq, gap.kind);
     this.#cache.of(gap.variantId).gaps = null;
   }
 

@@ -71,9 +71,11 @@ export function prepareTables(db: Db) {
     readRequest: rows('due_reads', 'WHERE product_id = ?', OF_FAILURES),
     putReadRequest: db.prepare(upsert(db, 'due_reads', ['productId'], OF_FAILURES)),
     deleteReadRequest: db.prepare('DELETE FROM due_reads WHERE product_id = ?'),
-    gapsOf: rows('gaps', 'WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq'),
-    putGap: db.prepare(upsert(db, 'gaps', ['variantId', 'warehouseId', 'inboxSeq'])),
-    deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND inbox_seq = ?'),
+    gapsOf: rows('gaps', 'WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq, kind'),
+    putGap: db.prepare(upsert(db, 'gaps', ['variantId', 'warehouseId', 'inboxSeq', 'kind'])),
+    deleteGap: db.prepare(
+      'DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND inbox_seq = ? AND kind = ?',
+    ),
     putDeadLetter: db.prepare(insertInto(db, 'dead_letters', ['id'])),
     bundleProducts: text(
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',

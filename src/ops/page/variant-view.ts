@@ -64,6 +64,13 @@ export function variantPage(view: VariantView, shown: Shown): Html {
     ${historyView(view, shown)}`;
 }
 
+function gapWords({ kind, fromQty, toQty }: VariantView['gaps'][number]): Html {
+  const [from, to] = [html`<b>${quantity(fromQty)}</b>`, html`<b>${quantity(toQty)}</b>`];
+  return kind === 'loss'
+    ? html`the mirror had ${from}, but the next change began at ${to}: a delivery is late or lost.`
+    : html`a delivery and a read came so close together that ${from} or ${to} may be the newer.`;
+}
+
 function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
   const { gaps, readRequest, failure, goneAtMs, lookupAtMs, variant } = view;
   const lines: Html[] = [];
@@ -71,15 +78,14 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
     lines.push(html`The store no longer has it; the mirror removed it ${ago(goneAtMs, nowMs)}.`);
   if (lookupAtMs !== null)
     lines.push(html`Its product is unknown; the catalogue will be searched at ${instant(lookupAtMs)}.`);
-  for (const { warehouseId, fromQty, toQty, openedAtMs, dueAtMs } of gaps) {
+  for (const gap of gaps) {
     const due =
-      dueAtMs > nowMs
-        ? `will be read in ${duration(dueAtMs - nowMs)} unless it arrives`
+      gap.dueAtMs > nowMs
+        ? `will be read in ${duration(gap.dueAtMs - nowMs)} unless a delivery ends this first`
         : 'is due to be read';
+    const where = warehouseText(gap.warehouseId, names.get(gap.warehouseId));
     lines.push(
-      html`In ${warehouseText(warehouseId, names.get(warehouseId))} the mirror had
-        <b>${quantity(fromQty)}</b>, but the next change began at <b>${quantity(toQty)}</b>: a delivery is
-        late or lost. Detected ${ago(openedAtMs, nowMs)}; the product ${due}.`,
+      html`In ${where} ${gapWords(gap)} Detected ${ago(gap.openedAtMs, nowMs)}; the product ${due}.`,
     );
   }
   if (readRequest !== null) {

@@ -46,7 +46,7 @@ describe('details without warehouses', () => {
     deliver(mirror, AT + 10 * S, { old: 2, new: 1 });
     expect(mirror.gaps()).toEqual([{ fromQty: 3, toQty: 2 }]);
     mirror.deliver(AT + 11 * S, instant(3, 2));
-    expect([mirror.gaps(), mirror.total(), mirror.reason()]).toEqual([[], 0, 'overtaken']);
+    expect([mirror.gaps(), mirror.total(), mirror.reason()]).toEqual([[], 0, 'derived']);
     mirror.read(totalOnly(1), { sentAtMs: AT + 13 * S });
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([1, 1, null]);
   });
@@ -59,7 +59,7 @@ describe('details without warehouses', () => {
     // 5→4 at AT, and 4→5 is lost. The read sees both.
     mirror.read(totalOnly(5), { sentAtMs: AT + S });
     deliver(mirror, AT + 3 * S, { old: 5, new: 4, updateTimeMs: AT + stampedMs });
-    expect(mirror.reason()).toBe('overtaken');
+    expect(mirror.reason()).toBe('derived');
     mirror.read(totalOnly(5), { sentAtMs: AT + 5 * S });
     expect([mirror.total(), mirror.reason()]).toEqual([5, null]);
     expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
@@ -86,7 +86,7 @@ describe('details without warehouses', () => {
     expect(mirror.reason()).toBeNull();
     // It may lack that change and include a loss of equal size.
     mirror.read(totalOnly(6), { sentAtMs: AT + S });
-    expect([mirror.total(), mirror.reason()]).toEqual([6, 'overtaken']);
+    expect([mirror.total(), mirror.reason()]).toEqual([6, 'derived']);
   });
 
   test('two changes of one instant whose order is unknown leave the level suspect', () => {

@@ -21,20 +21,22 @@ test.each([
   const mirror = mirrorAfterRead();
   mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
   expect(branches(mirror.read(single(5), { sentAtMs }))).toEqual(['concurrent, differs']);
-  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'overtaken']);
-  expect(kinds(mirror.read(single(4), { sentAtMs: sentAtMs + 5 * S }))).toContain('met');
-  expect([mirror.qty(), mirror.reason()]).toEqual([4, null]);
+  expect([mirror.qty(), mirror.total()]).toEqual([4, 4]);
+  expect([mirror.orders(), mirror.reason()]).toEqual([[{ fromQty: 4, toQty: 5 }], null]);
+  mirror.read(single(4), { sentAtMs: sentAtMs + 5 * S });
+  expect([mirror.qty(), mirror.orders()]).toEqual([4, []]);
 });
 
-test.each<[string, number, number, string, number, string | null]>([
-  ['before a read does not undo it', 5, -10 * S, '4a seen by the read', 9, 'conflict'],
-  ['about when a read was sampled applies', 9, S, '4b uncertain', 4, 'overtaken'],
-  ['after a read applies and asks for nothing', 9, 9 * S, '4c follows', 4, null],
-])('a late change from %s', (...[, old, afterMs, branch, qty, reason]) => {
+test.each<[string, number, number, string, number, string | null, object[]]>([
+  ['before a read does not undo it', 5, -10 * S, '4a seen by the read', 9, 'conflict', []],
+  ['about when a read was sampled applies', 9, S, '4b uncertain', 4, null, [{ fromQty: 9, toQty: 4 }]],
+  ['after a read applies and asks for nothing', 9, 9 * S, '4c follows', 4, null, []],
+])('a late change from %s', (...[, old, afterMs, branch, qty, reason, orders]) => {
   const mirror = mirrorAfterRead(single(9));
   const [fact] = mirror.deliver(T0 + 10 * S, change({ old, new: 4, updateTimeMs: T0 + afterMs }));
   expect(fact).toMatchObject({ branch });
   expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([qty, qty, reason]);
+  expect(mirror.orders()).toEqual(orders);
 });
 
 test('an older read merged after a newer one overwrites nothing and describes nothing', () => {

@@ -32,7 +32,12 @@ test.each<[reason: string, given: string, before: (mirror: Mirror) => unknown]>(
   ['lost_tail', 'an operator requested the read', requested('operator')],
   ['lost_tail', 'the chain of another warehouse was broken', brokenChain('2')],
   ['conflict', 'a contradiction was known', requested('conflict')],
-  ['conflict', 'a change had overtaken the read before', requested('overtaken')],
+  [
+    'conflict',
+    'a change came too close to the read before',
+    (mirror) => mirror.deliver(T0 + S, change({ old: 9, new: 8, updateTimeMs: T0 + S })),
+  ],
+  ['lost_tail', 'a change of its total had requested the read', requested('derived')],
   ['conflict', 'a delivery was not understood', requested('dead_letter')],
   [
     'downtime',

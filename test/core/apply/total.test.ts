@@ -43,7 +43,7 @@ describe('a total', () => {
     const mirror = mirrorAfterRead(of({}));
     mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
     mirror.read(of({}), { sentAtMs: AT + S });
-    expect([mirror.total(), mirror.reason()]).toEqual([9, 'overtaken']);
+    expect([mirror.total(), mirror.orders()]).toEqual([9, [{ fromQty: 3, toQty: 5 }]]);
   });
 
   test('has one where they do not', () => {

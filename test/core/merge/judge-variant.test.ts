@@ -180,7 +180,6 @@ test.each<
   ],
   ['agrees, touched just before', late, {}, 0, { moved: null, isTrusted: true, isDoubted: false }],
   ['agrees without levels, touched just before', late, { levels: null }, 0, { isDoubted: true }],
-  ['agrees though its levels moved, touched just before', late, {}, -1, { moved: null, isDoubted: true }],
   [
     'differs, touched just before',
     late,
@@ -191,16 +190,33 @@ test.each<
   ['returns with the variant', { goneAtMs: T0 }, {}, 5, { moved: null }],
 ])('a total that %s', (...[, before, shown, explainedQty, expected]) => {
   const known = variant(before);
-  const verdict = judgeTotal(known, seen(shown), explainedQty, readContext());
+  const verdict = judgeTotal(known, seen(shown), { explainedQty, beforeQty: 5 }, readContext());
   expect(verdict).toMatchObject(expected);
   const isKept = verdict.isDoubted && known.availableQty !== seen(shown).availableQty;
   expect(verdict.variant.availableQty).toBe(isKept ? known.availableQty : seen(shown).availableQty);
 });
 
+test('a total that differs only as its levels do is kept, and as certain as they are', () => {
+  const shown = variantSnapshot({ 1: 4 });
+  const verdict = judgeTotal(variant(late), shown, { explainedQty: 0, beforeQty: 5 }, readContext());
+  expect(verdict).toMatchObject({ isDoubted: false, moved: null, variant: { availableQty: 5, asOfMs: T0 } });
+});
+
+test('a total moves with a level that the read saw, though another changed just before', () => {
+  const shown = variantSnapshot({ 1: 2, 2: 3 });
+  const before = variant({ ...late, verifiedAtMs: T0 });
+  const verdict = judgeTotal(before, shown, { explainedQty: -1, beforeQty: 5 }, readContext());
+  expect(verdict).toMatchObject({
+    isDoubted: false,
+    moved: null,
+    variant: { availableQty: 4, asOfMs: SENT, verifiedAtMs: T0 },
+  });
+});
+
 test('keeps the high watermark of a total that was read without its levels', () => {
   const { hiMs } = readContext();
   const highOf = (before: Variant, shown: VariantSnapshot): number =>
-    judgeTotal(before, shown, 0, readContext()).variant.totalHiMs;
+    judgeTotal(before, shown, { explainedQty: 0, beforeQty: 5 }, readContext()).variant.totalHiMs;
   const later = hiMs + 1;
   expect(highOf(variant(), seen({ levels: null }))).toBe(hiMs);
   expect(highOf(variant({ totalHiMs: later }), seen())).toBe(EARLIEST_MS);
@@ -330,7 +346,13 @@ test.each<[when: string, known: Partial<VariantRows>, shown: VariantSnapshot, do
     'a level differs, touched just before',
     { levels: [stockLevel(late)], variant: variant(late) },
     variantSnapshot({ 1: 4 }),
-    'overtaken',
+    null,
+  ],
+  [
+    'the total differs more than its level, touched just before',
+    { levels: [stockLevel(late)], variant: variant(late) },
+    variantSnapshot({ 1: 4 }, { availableQty: 3 }),
+    'derived',
   ],
   [
     'a removed level is shown, touched just before',

@@ -28,7 +28,7 @@ interface Expected {
   readonly then: Partial<StockLevel> | null;
   /** Without it, nothing is overwritten. */
   readonly old?: number | null;
-  readonly asks?: 'conflict' | 'overtaken';
+  readonly asks?: 'conflict' | 'order';
 }
 type Row = readonly [
   when: string,
@@ -81,19 +81,19 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       'it was seen missing before',
       stockLevel(missed),
       3,
-      { then: { qty: 7, missingAtMs: null }, asks: 'overtaken' },
+      { then: { qty: 7, missingAtMs: null }, asks: 'order' },
     ],
     [
       'touched after it was sent',
       stockLevel(touchedLate),
       6,
-      { then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null }, asks: 'overtaken' },
+      { then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null }, asks: 'order' },
     ],
     [
       'touched too little before it was sent',
       stockLevel({ eventAtMs: SENT - 1_999 }),
       6,
-      { then: { qty: 5 }, asks: 'overtaken' },
+      { then: { qty: 5 }, asks: 'order' },
     ],
     [
       'a tombstone that was touched',

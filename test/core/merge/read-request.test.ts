@@ -63,10 +63,9 @@ describe('a new request', () => {
   });
 
   test.each<[standing: Reason, added: Reason, reason: Reason]>([
-    ['overtaken', 'conflict', 'conflict'],
-    ['conflict', 'overtaken', 'conflict'],
-    ['overtaken', 'derived', 'overtaken'],
-    ['derived', 'conflict', 'derived'],
+    ['not_stored', 'conflict', 'not_stored'],
+    ['conflict', 'not_stored', 'conflict'],
+    ['derived', 'bundle', 'derived'],
   ])('of the same priority, %s before %s: %s', (standing, added, reason) => {
     expect(mergeRequests(mergeRequests(undefined, request(standing)), request(added)).reason).toBe(reason);
   });
@@ -114,14 +113,13 @@ describe('a read meets a request', () => {
   });
 });
 
-test.each<[reads: number, conflict: number, overtaken: number]>([
-  [2, 0, 0],
-  [3, 4_000, 4_000],
-  [5, 16_000, 16_000],
-  [6, 32_000, 30_000],
-  [99, 15 * 60_000, 30_000],
-])('after %i conflicts in a row, pauses %i ms, or %i ms if changes overtook them', (reads, ...pauses) => {
-  expect([conflictPauseMs(reads, 'conflict'), conflictPauseMs(reads, 'overtaken')]).toEqual(pauses);
+test.each([
+  [2, 0],
+  [3, 4_000],
+  [5, 16_000],
+  [99, 15 * 60_000],
+])('after %i conflicts in a row, pauses %i ms', (reads, pauseMs) => {
+  expect(conflictPauseMs(reads)).toBe(pauseMs);
 });
 
 describe('the pause after a product’s conflicts', () => {
@@ -129,8 +127,8 @@ describe('the pause after a product’s conflicts', () => {
 
   test.each<[Reason, endsAtMs: number]>([
     ['conflict', T0 + 256_000],
-    ['overtaken', T0 + 30_000],
-    ['derived', T0],
+    ['derived', T0 + 10_000],
+    ['not_stored', T0],
   ])('delays a request for the reason %s', (reason, endsAtMs) => {
     expect(pauseEndsAtMs(product, reason, T0 + 1_000)).toBe(endsAtMs);
   });
@@ -168,8 +166,6 @@ describe('counts conflicts in a row after a read', () => {
     ['twice the pause is not over', 9, 'conflict', 512_000 - 51, 10],
     ['a minute is over, which is more than twice the pause', 4, 'conflict', 60_000 - 50, 1],
     ['a minute is not over', 4, 'conflict', 60_000 - 51, 5],
-    ['changes overtook the last one', 5, 'overtaken', 30_000, 6],
-    ['changes overtook the last one, at the longest pause', 6, 'overtaken', 30_000, 6],
   ])('%s: %i, %s, %i ms after the last read', (...[, reads, reason, sentAfterMs, count]) => {
     expect(countAfter(reads, reason, sentAfterMs)).toBe(count);
   });

@@ -117,6 +117,7 @@ function gap(db: Db, { variantId, productId, dueAtMs, seq = 1 }: Due): void {
     variantId,
     warehouseId: '1',
     inboxSeq: seq,
+    kind: 'loss',
     openedAtMs: T0,
     dueAtMs,
     fromQty: 1,

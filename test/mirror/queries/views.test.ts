@@ -251,7 +251,7 @@ test('refuses every write of a reader', () => {
   const before = rows(writer.db, 'SELECT * FROM stock_levels');
   const reader: Db = readerDb(path);
   const attempts = [
-    'INSERT INTO gaps VALUES (1, 1, 1, 1, 1, 1, 1)',
+    'INSERT INTO gaps VALUES (1, 1, 1, 1, 1, 1, 1, 1)',
     'UPDATE stock_levels SET qty = 0',
     'DELETE FROM changes',
     'CREATE TABLE mine (x)',
