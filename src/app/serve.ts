@@ -103,12 +103,7 @@ export async function runService(): Promise<number> {
     'listening',
   );
   const code = await ending.promise;
-  const tooLate = setTimeout(() => {
-    log.error('draining took too long; the process ends now: every answered delivery is on disk');
-    // process.exit() would wait for log output that no one reads.
-    setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
-  }, STOP_WITHIN_MS);
-  await service
+  const stopped = service
     .stop()
     .catch((error: unknown) =>
       log.error(
@@ -116,8 +111,9 @@ export async function runService(): Promise<number> {
         'stopping failed: every answered delivery is on disk, and the next start repairs the rest',
       ),
     );
-  // Log output that no one reads must not keep the process alive.
-  tooLate.unref();
+  await endInTime(stopped, () =>
+    log.error('draining took too long; the process ends now: every answered delivery is on disk'),
+  );
   log.info({ cause: 'stopped' }, 'stopped');
   return code;
 }
@@ -147,11 +143,19 @@ async function endStart(starting: Promise<RunningService>, log: Logger): Promise
     (service) => service.stop(),
     () => undefined,
   );
-  const hasEnded = await Promise.race([ended.then(() => true), wait(STOP_WITHIN_MS, false, { ref: false })]);
-  if (hasEnded) return;
-  log.error('the start hangs in a system call; the process ends now');
-  await wait(LAST_WORDS_MS);
-  process.kill(process.pid, 'SIGKILL');
+  await endInTime(ended, () => log.error('the start hangs in a system call; the process ends now'));
+}
+
+/** Kills the process if it lives for too long, whether `ended` hangs or something else keeps it alive. */
+async function endInTime(ended: Promise<void>, onTooLate: () => void): Promise<void> {
+  const tooLate = setTimeout(() => {
+    onTooLate();
+    // process.exit() would wait for log output that no one reads.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
+  }, STOP_WITHIN_MS);
+  await ended;
+  // Log output that no one reads must not keep the process alive.
+  tooLate.unref();
 }
 
 function describe(error: Error): string {

@@ -191,6 +191,16 @@ test.concurrent('exits with 2 for wrong settings while its output is on a full d
   expect(await ended).toEqual([2, null]);
 });
 
+test.concurrent('ends during its start while its output is not read', async (t) => {
+  const service = start(t, await prepare(t, 'both'), unreadPipe(t));
+  // The receiver answers before the rest has started.
+  await eventually(async () => (await service.webhook(randomUUID())) === 204, {
+    what: 'a webhook is answered',
+  });
+  service.child.kill('SIGTERM');
+  await service.ended;
+});
+
 for (const role of ROLES) {
   for (const [name, open] of Object.entries(OUTPUTS)) {
     test.concurrent(`${role}: answers and stops while its output ${name}`, async (t) => {
