@@ -81,7 +81,7 @@ function applyMissed(work: UnitOfWork, { why, variantIds }: MissedInput): void {
   switch (why) {
     case 'not_stored':
       if (variantIds === null || variantIds.length === 0) raiseBarrier(work);
-      else for (const variantId of variantIds) work.requestVariantRead(variantId, 'not_stored');
+      else applyNotStored(work, variantIds);
       return;
     case 'first_start':
     case 'port_closed':
@@ -91,4 +91,10 @@ function applyMissed(work: UnitOfWork, { why, variantIds }: MissedInput): void {
     case 'stream_gap':
       raiseBarrier(work);
   }
+}
+
+function applyNotStored(work: UnitOfWork, variantIds: readonly string[]): void {
+  for (const variantId of variantIds) work.requestVariantRead(variantId, 'not_stored');
+  const { untold } = work.state;
+  if (untold !== null && variantIds.includes(untold.variantId)) work.state = { ...work.state, untold: null };
 }

@@ -1,6 +1,7 @@
 /** Writes what is decided about one variant of an answer (merge/judge-variant.ts). */
 import type { DriftReason } from '../drift-reasons.ts';
 import type { Claim, VariantSnapshot } from '../input.ts';
+import { EARLIEST_MS } from '../limits.ts';
 import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/judge-variant.ts';
 import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
 import { isUntold } from '../merge/way-in.ts';
@@ -210,7 +211,8 @@ function noteUntold(
   const isOfStock = difference.warehouseId !== null || seen.levels === null;
   if (state.untold !== null || !isOwn || !isOfStock) return;
   const { variantId } = seen;
-  if (!isUntold(state, { variantId, ...difference }, claims)) return;
+  const eventAtMs = work.tables.variant(variantId)?.eventAtMs ?? EARLIEST_MS;
+  if (!isUntold(state, { variantId, eventAtMs, ...difference }, claims)) return;
   const { warehouseId, oldQty, newQty } = difference;
   work.state = { ...state, untold: { variantId, warehouseId, oldQty, newQty, shownAtMs: input.atMs } };
 }

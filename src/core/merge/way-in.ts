@@ -43,22 +43,25 @@ export function silentFromMs({
 interface ReadDifference extends Omit<UntoldChange, 'shownAtMs'> {
   /** When the read was sent that showed `oldQty`; null if none did. */
   readonly shownBeforeMs: number | null;
+  /** When a webhook last concerned the variant, also one that is known to be missed. */
+  readonly eventAtMs: number;
 }
 
 /**
- * Whether the difference shows a change that a webhook should have told. Either both reads were sent after the last webhook
- * and the barrier, a replica's lag later, so that their order does not matter; or the later one confirms a claim.
+ * Whether the difference shows a change that a webhook should have told. Either both reads were sent after the last webhook,
+ * what was missed of the variant and the barrier, a replica's lag later, so that their order does not matter; or the later
+ * one confirms a claim.
  */
 export function isUntold(
   { lastWebhookAtMs, trustedAfterMs }: Pick<MirrorStateRow, 'lastWebhookAtMs' | 'trustedAfterMs'>,
-  { variantId, warehouseId, newQty, shownBeforeMs }: ReadDifference,
+  { variantId, warehouseId, newQty, shownBeforeMs, eventAtMs }: ReadDifference,
   claims: readonly Claim[],
 ): boolean {
   const isClaimed = claims.some(
     (claim) => claim.variantId === variantId && claim.warehouseId === warehouseId && claim.newQty === newQty,
   );
   if (isClaimed) return true;
-  const afterWebhookMs = (lastWebhookAtMs ?? EARLIEST_MS) + REPLICA_LAG_MS;
+  const afterWebhookMs = Math.max(lastWebhookAtMs ?? EARLIEST_MS, eventAtMs) + REPLICA_LAG_MS;
   return shownBeforeMs !== null && shownBeforeMs >= Math.max(afterWebhookMs, trustedAfterMs);
 }
 

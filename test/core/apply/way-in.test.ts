@@ -167,6 +167,28 @@ test('a time that was missed explains an untold change', () => {
   expect(wayInOf(mirror).untold).toMatchObject({ oldQty: 3, newQty: 2 });
 });
 
+const notStored = (mirror: Mirror, atMs: number): unknown =>
+  mirror.applyInput({ ...missedAt(atMs), why: 'not_stored', variantIds: [VARIANT] });
+
+test('a delivery that could not be stored explains an untold change of its variants', () => {
+  const mirror = receiving();
+  mirror.read(single(5), { sentAtMs: T0 + 10 * S });
+  notStored(mirror, T0 + 15 * S);
+  mirror.read(single(4), { sentAtMs: T0 + 20 * S });
+  expect(wayInOf(mirror).untold).toBeNull();
+  mirror.read(single(3), { sentAtMs: T0 + 30 * S });
+  expect(wayInOf(mirror).untold).toMatchObject({ oldQty: 4, newQty: 3 });
+});
+
+test('a delivery that could not be stored explains an untold change that was shown before', () => {
+  const mirror = receiving();
+  mirror.read(single(5), { sentAtMs: T0 + 10 * S });
+  mirror.read(single(4), { sentAtMs: T0 + 20 * S });
+  notStored(mirror, T0 + 21 * S);
+  passGrace(mirror, T0 + MINUTE);
+  expect(wayInOf(mirror)).toMatchObject({ wayIn: 'proven', untold: null });
+});
+
 test('an unproven way in becomes a missing one when reads prove it', () => {
   const mirror = new Mirror({ wayIn: 'unproven' });
   mirror.read(single(5), { sentAtMs: T0 });
