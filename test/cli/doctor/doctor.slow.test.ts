@@ -71,7 +71,7 @@ test('reports a live server in order, without secrets or token requests', async 
   await expect
     .poll(async () => (await run(home, 'doctor')).stdout)
     .toMatch(
-      /^warn {2}mirror +wrong_address: A request .* came as POST \/webhooks\/ instead of POST \/webhooks\. .*webhook URL/m,
+      /^warn {2}mirror +requests_refused: .* 1 request to another address \(the last one: POST \/webhooks\/\).* Correct the webhook URL/m,
     );
 });
 

@@ -28,7 +28,7 @@ test.skipIf(process.platform !== 'linux')(
 
     const sockets = Array.from({ length: 150 }, () => connect(Number(port), '127.0.0.1').resume());
     for (const socket of sockets) socket.on('error', () => undefined);
-    await logged((line) => line['cause'] === 'turned_away');
+    await logged((line) => line['cause'] === 'requests_refused');
     const status = (await (await fetch(`${String(listening['ops'])}api/status`)).json()) as Json;
     expect(JSON.stringify(status['causes'])).toContain('raise the open-file limit');
 

@@ -70,7 +70,7 @@ async function everywhere(mirror: RunningMirror): Promise<Json> {
 }
 
 const CASES: readonly { readonly what: string; readonly cause: string; readonly env: Environment }[] = [
-  { what: 'webhook secret', cause: 'webhooks_refused', env: { SERVICE_WEBHOOK_SECRET: 'of another app' } },
+  { what: 'webhook secret', cause: 'webhooks_missing', env: { SERVICE_WEBHOOK_SECRET: 'of another app' } },
   { what: 'client secret', cause: 'credentials', env: { SERVICE_CLIENT_SECRET: 'of another app' } },
 ];
 
