@@ -12,6 +12,7 @@ import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
 import { ago, counted } from '../platform/amounts.ts';
 import { commandsOfThisProcess, withOwnCommands } from '../platform/own-command.ts';
+import { messageOf } from '../platform/thrown.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
@@ -107,9 +108,10 @@ interface Answer {
 async function look(config: LocalConfig): Promise<Answer> {
   const { path } = config.database;
   const isReceiver = config.role === 'receiver';
-  // Only a process that holds this file can be its mirror or receiver. If unknown, its heartbeat decides.
+  // If unknown, the heartbeat decides.
   const isHeld = ifReadable(() => isDatabaseLocked(isReceiver ? inboxPath(path) : path), true);
-  const status = isHeld ? await askServer(config) : null;
+  // Without the lock, too: a mirror that cannot use its file does not hold it.
+  const status = await askServer(config, { isHeld });
   if (status !== null && typeof status !== 'string') return { status, served: true, hidden: null };
   const read = isReceiver ? readReceiverState : readFile;
   return { status: { ...read(path, { isHeld }) }, served: false, hidden: status };
@@ -143,16 +145,20 @@ function isAtRest(status: Status, { role }: LocalConfig): boolean {
   return role === 'receiver' || (status['pending_reads'] === 0 && (status['deliveries_behind'] ?? 0) === 0);
 }
 
-/** @returns the reason if nothing answers, or if this user has no token. */
-async function askServer(config: LocalConfig): Promise<Status | string> {
+/** @returns null, or the reason if a process should have answered. */
+async function askServer(
+  config: LocalConfig,
+  { isHeld }: { readonly isHeld: boolean },
+): Promise<Status | string | null> {
   const { ops } = config;
   const file = config.role === 'receiver' ? 'inbox' : 'database';
   const silence =
     `a process holds the ${file} but does not answer at ${ops.host}:${ops.port}: ` +
     'check OPS_HOST and OPS_PORT';
   try {
-    return (await statusOfOwn(config)) ?? silence;
+    return (await statusOfOwn(config)) ?? (isHeld ? silence : null);
   } catch (error) {
+    if (!isHeld) return messageOf(error);
     if (error instanceof WrongTokenError && (ops.token ?? ops.readToken) === null) return error.message;
     throw error;
   }

@@ -24,13 +24,17 @@ export async function checkProcess(config: Config): Promise<Finding[]> {
     role === 'receiver'
       ? ([inboxPath(database.path), 'no_receiver'] as const)
       : ([database.path, 'stopped'] as const);
-  if (!isDatabaseLocked(file)) {
+  const url = urlOf(ops);
+  const isHeld = isDatabaseLocked(file);
+  if (url === null && isHeld) {
+    return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];
+  }
+  // Without the lock, too: a mirror that cannot use its file does not hold it.
+  const status = url === null ? null : await statusOfOwn(config).catch(nullUnless(isHeld));
+  if (status === null && !isHeld) {
     const { message, remedy } = CAUSES[cause];
     return [(isThere(file) ? fail : warn)(message, withOwnCommands(remedy, commandOf))];
   }
-  const url = urlOf(ops);
-  if (url === null) return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];
-  const status = await statusOfOwn(config);
   if (status === null) {
     const message = `a ${nameOf(config)} runs, but not at ${url}`;
     return [fail(message, 'set OPS_HOST and OPS_PORT to its values')];
@@ -43,6 +47,14 @@ export async function checkProcess(config: Config): Promise<Finding[]> {
   );
   return [...found, ...accepted];
 }
+
+/** Another program at OPS_PORT says nothing about a mirror that does not run. */
+const nullUnless =
+  (isHeld: boolean) =>
+  (error: unknown): null => {
+    if (isHeld) throw error;
+    return null;
+  };
 
 function nameOf({ role }: Config): string {
   return role === 'receiver' ? 'receiver' : 'mirror';

@@ -80,16 +80,19 @@ export function opsClient({ host, port, token, readToken }: Config['ops']): OpsC
 }
 
 /**
- * The status of the mirror that serves the file at `path`; null if nothing listens.
+ * The status of the process that serves the database; null if none of its role listens.
  * @throws OtherMirrorError if another one listens, so that no command acts on the wrong mirror.
  */
 export async function statusOfOwn(
-  { ops, database }: Pick<Config, 'ops' | 'database'>,
+  { ops, database, role }: Pick<Config, 'ops' | 'database' | 'role'>,
   client = opsClient(ops),
 ): Promise<z.infer<typeof stateSchema> | null> {
   const status = await client.get('/api/status', stateSchema);
-  // A host that only receives, or a mirror that holds no file yet and so can do nothing.
-  if (status?.lock_id === undefined || status.lock_id === null) return status;
+  if (status === null) return null;
+  const isOnlyReceiver = status.database === undefined;
+  if (isOnlyReceiver && role !== 'receiver') return null;
+  // A mirror that holds no file yet can do nothing.
+  if (isOnlyReceiver || status.lock_id === undefined || status.lock_id === null) return status;
   const own = lockIdOf(database.path);
   if (own !== null && own === status.lock_id) return status;
   throw new OtherMirrorError(

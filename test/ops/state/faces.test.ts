@@ -8,9 +8,8 @@ import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/store-api/blocked.ts';
-import type { SqliteFault } from '../../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../../src/sqlite/errors.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
-import { newPath } from '../../mirror/mirror-file.ts';
 import { newDatabases, type DirectDatabases } from '../../reconcile/mirror.ts';
 import { REQUIRED_SETTINGS } from '../../shared/required-settings.ts';
 import { startOps, type Ops } from '../harness.ts';
@@ -33,6 +32,8 @@ interface Mirror {
   readonly logged: string[];
   readonly beat: () => Promise<void>;
   readonly path: string;
+  /** A mirror whose thread has ended holds its file no longer. */
+  readonly unlock: () => void;
 }
 
 beforeEach(() => {
@@ -65,7 +66,9 @@ async function startMirror(): Promise<Mirror> {
   const monitor = new Monitor();
   const sampler = new StateSampler({ reader, now, log });
   const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
-  const path = newPath();
+  const [path = ''] = databases
+    .rows<{ file: string }>('SELECT file FROM pragma_database_list')
+    .map(({ file }) => file);
   const lock = lockDatabase(path);
   onTestFinished(() => lock.release());
   const database = { path, lockId: lockIdOf(path) };
@@ -73,7 +76,7 @@ async function startMirror(): Promise<Mirror> {
   const beat = () => watch.state.beat(Date.now()).catch(() => undefined);
   watch.start();
   onTestFinished(() => watch.stop());
-  return { facts, databases, monitor, ops, logged, beat, path };
+  return { facts, databases, monitor, ops, logged, beat, path, unlock: () => lock.release() };
 }
 
 async function printed({ ops: { port }, path }: Mirror): Promise<string> {
@@ -175,6 +178,27 @@ test('a start and a late heartbeat have one cause on every face', async () => {
   await vi.waitFor(async () => expect(await shownFirst()).toEqual(everywhere('no_heartbeat')), {
     timeout: 60_000,
   });
+});
+
+test.each<[string, SqliteFault['kind'], CauseCode]>([
+  ['a full disk', 'no_room', 'disk_full'],
+  ['a locked file', 'busy', 'mirror_locked'],
+  ['a file that was replaced', 'unreachable', 'mirror_failed'],
+  ['a damaged file', 'damaged', 'mirror_failed'],
+])('%s is named by status and doctor as by page and API', async (_what, kind, code) => {
+  const mirror = await startMirror();
+  const { ops, facts, beat, unlock, path } = mirror;
+  await beat();
+  facts.fault = new SqliteFault(kind, 'the file cannot be used');
+  unlock();
+  await beat();
+  const { json } = await ops.ask('/api/status');
+  expect(json).toMatchObject({ state: 'stale', causes: [{ code }] });
+  expect((await ops.ask('/')).text).toContain(`<code>${code}</code>`);
+  expect(await printed(mirror)).toMatch(new RegExp(`^critical +${code} `, 'm'));
+  const env = { ...REQUIRED_SETTINGS, DATABASE_PATH: path, OPS_PORT: String(ops.port) };
+  const findings = await checkProcess(loadConfig({ env, cwd: '/nowhere' }));
+  expect(findings.map(({ message }) => message)).toContainEqual(expect.stringMatching(`^${code}: `));
 });
 
 test('shows when a webhook of the store was last accepted, and who can end a cause', async () => {
