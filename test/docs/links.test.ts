@@ -65,6 +65,17 @@ test('every citation of a document resolves', () => {
   expect(broken).toEqual([]);
 });
 
+test('no text names an address of this project that package.json does not have', () => {
+  const { repository } = JSON.parse(files.get('package.json') ?? '') as { repository?: { url: string } };
+  const addresses = [...files].flatMap(([path, text]) =>
+    [...text.matchAll(/[\w.-]+\.(?:com|org|dev|io)\/stock-mirror[\w/-]*/g)].map(([address]) => ({
+      path,
+      address,
+    })),
+  );
+  expect(addresses.filter(({ address }) => repository?.url.includes(address) !== true)).toEqual([]);
+});
+
 const SOURCE = /(?<![\w/.@-])(?:src|test|scripts|deploy|examples|drizzle)\/[\w./@-]*\w(?!\.?[<*{]|[\w-])/g;
 
 test('every source path in a document exists', () => {

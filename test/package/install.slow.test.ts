@@ -76,7 +76,7 @@ it('has a manifest without development fields', () => {
   for (const name of ['private', 'scripts', 'devDependencies', 'optionalDependencies']) {
     expect(manifest).not.toHaveProperty(name);
   }
-  for (const name of ['engines', 'repository', 'bugs', 'homepage', 'keywords', 'license']) {
+  for (const name of ['engines', 'keywords', 'license']) {
     expect(manifest).toHaveProperty(name);
   }
 });
