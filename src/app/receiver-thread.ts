@@ -2,11 +2,8 @@
 import type { DestinationStream } from 'pino';
 import { startThread } from '../platform/thread.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
-import type {
-  ReceiverThreadEvent,
-  ReceiverThreadRequest,
-  ThreadSettings,
-} from '../receiver/receiver-thread.ts';
+import { Requests, type Reply, type Request } from '../sqlite/worker.ts';
+import type { ReceiverCalls, ReceiverNews, ThreadSettings } from '../receiver/receiver-thread.ts';
 import type { ReceiverEvents, RunningReceiver } from '../receiver/run-receiver.ts';
 
 /**
@@ -25,74 +22,59 @@ interface StartingReceiver {
 
 /** Starts the thread at once, so that it opens the inbox while the caller loads the rest of the program. */
 export function startReceiverThread(settings: ThreadSettings): StartingReceiver {
-  const thread = startThread<ReceiverThreadRequest, ReceiverThreadEvent>(
+  const thread = startThread<Request<ReceiverCalls>, Reply<ReceiverNews>>(
     'receiver/receiver-thread',
     settings,
     YOUNG_GENERATION_MB,
   );
   // The thread may listen, log and fail before the rest of the program is loaded.
-  const handler = Promise.withResolvers<(event: ReceiverThreadEvent) => void>();
-  thread.onMessage((event) => void handler.promise.then((handle) => handle(event)));
+  const handler = Promise.withResolvers<(news: ReceiverNews) => void>();
+  const requests = new Requests<ReceiverCalls, ReceiverNews>(
+    thread,
+    (news) => void handler.promise.then((handle) => handle(news)),
+  );
+  const listening = requests.call('start', undefined);
+  listening.catch(() => undefined);
   return {
-    running: ({ onCommit, onDeath, onTrouble }, output) => {
-      const listening = Promise.withResolvers<RunningReceiver>();
-      const stopped = Promise.withResolvers<void>();
-      const closed = Promise.withResolvers<void>();
-      let isListening = false;
-      const ended = (): void => {
-        stopped.resolve();
-        closed.resolve();
+    running: async ({ onCommit, onDeath, onTrouble }, output) => {
+      let isEnding = false;
+      // Its port and timers would keep the process alive.
+      const terminate = (): void => {
+        isEnding = true;
+        void thread.stop();
       };
-      const fail = (error: Error): void => {
-        ended();
-        if (isListening) onDeath(error);
-        else listening.reject(error);
-      };
-      let isStopping = false;
-      handler.resolve((event) => {
-        switch (event.type) {
-          case 'listening':
-            isListening = true;
-            listening.resolve({
-              webhook: event.webhook,
-              stop: async () => {
-                isStopping = true;
-                thread.post({ type: 'stop' });
-                await stopped.promise;
-              },
-              close: async () => {
-                thread.post({ type: 'close' });
-                await closed.promise;
-              },
-            });
-            return;
+      handler.resolve((news) => {
+        switch (news.type) {
           case 'logged':
-            output.write(event.line);
+            output.write(news.line);
             return;
           case 'committed':
             onCommit();
             return;
           case 'trouble':
-            onTrouble(event.error);
+            onTrouble(news.error);
             return;
-          case 'failed':
-            // Its port and timers would keep the process alive.
-            isStopping = true;
-            void thread.stop();
-            fail(new SqliteFault(event.error.kind, event.error.message));
-            return;
-          case 'stopped':
-            stopped.resolve();
-            return;
-          case 'closed':
-            closed.resolve();
+          case 'died':
+            terminate();
+            onDeath(new SqliteFault(news.error.kind, news.error.message));
         }
       });
-      thread.onEnd((cause) => {
-        ended();
-        if (!isStopping) fail(new Error(`the receiver’s thread has ended: ${cause.message}`, { cause }));
+      const webhook = await listening.catch((error: unknown) => {
+        terminate();
+        throw error;
       });
-      return listening.promise;
+      void requests.exited.then((cause) => {
+        if (!isEnding) onDeath(new Error(`the receiver’s thread has ended: ${cause.message}`, { cause }));
+      });
+      return {
+        webhook,
+        stop: async () => {
+          isEnding = true;
+          // If it has died, nothing is left to stop.
+          await Promise.race([requests.exited, requests.call('stop', undefined)]);
+        },
+        close: () => requests.stop(new SqliteFault('closed', 'the receiver is closed')),
+      };
     },
   };
 }

@@ -2,20 +2,22 @@
 import { createLog } from '../platform/log.ts';
 import { ownerOfThread } from '../platform/thread.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
+import type { Reply, Request } from '../sqlite/worker.ts';
 import { runReceiver, type ReceiverSettings, type RunningReceiver } from './run-receiver.ts';
 
-export interface ReceiverThreadRequest {
-  readonly type: 'stop' | 'close';
-}
+export type ReceiverCalls = {
+  /** The thread starts by itself; this waits until it receives. */
+  start: { args: undefined; result: RunningReceiver['webhook'] };
+  stop: { args: undefined; result: undefined };
+  end: { args: undefined; result: undefined };
+};
 
-export type ReceiverThreadEvent =
-  | { readonly type: 'listening'; readonly webhook: RunningReceiver['webhook'] }
+export type ReceiverNews =
   | { readonly type: 'logged'; readonly line: string }
   | { readonly type: 'committed' }
   | { readonly type: 'trouble'; readonly error: PlainError | null }
-  | { readonly type: 'failed'; readonly error: PlainError }
-  | { readonly type: 'stopped' }
-  | { readonly type: 'closed' };
+  /** Nothing can be stored any more. */
+  | { readonly type: 'died'; readonly error: PlainError };
 
 export interface ThreadSettings extends ReceiverSettings {
   readonly logLevel: string;
@@ -24,8 +26,9 @@ export interface ThreadSettings extends ReceiverSettings {
 /** Commits follow each other within milliseconds, and the mirror needs to know of the latest only. */
 const COMMITS_EVERY_MS = 5;
 
-const { owner, options } = ownerOfThread<ReceiverThreadRequest, ReceiverThreadEvent>();
+const { owner, options } = ownerOfThread<Request<ReceiverCalls>, Reply<ReceiverNews>>();
 const { logLevel, ...settings } = options as ThreadSettings;
+const report = (event: ReceiverNews): void => owner.post({ event });
 
 let isAnnouncing = false;
 function announceCommit(): void {
@@ -33,37 +36,35 @@ function announceCommit(): void {
   isAnnouncing = true;
   setTimeout(() => {
     isAnnouncing = false;
-    owner.post({ type: 'committed' });
+    report({ type: 'committed' });
   }, COMMITS_EVERY_MS);
 }
 
-function fail(error: unknown): void {
-  owner.post({ type: 'failed', error: plainError(error) });
-  owner.close();
-}
-
 const running = runReceiver(settings, {
-  log: createLog(logLevel, { write: (line) => owner.post({ type: 'logged', line }) }),
+  log: createLog(logLevel, { write: (line) => report({ type: 'logged', line }) }),
   onCommit: announceCommit,
-  onTrouble: (error) => owner.post({ type: 'trouble', error }),
-  onDeath: fail,
+  onTrouble: (error) => report({ type: 'trouble', error }),
+  onDeath: (error) => report({ type: 'died', error: plainError(error) }),
 });
-running.then(({ webhook }) => owner.post({ type: 'listening', webhook }), fail);
+running.catch(() => undefined);
 
-async function answer(request: ReceiverThreadRequest): Promise<void> {
+async function answer(name: keyof ReceiverCalls): Promise<unknown> {
   const receiver = await running;
-  switch (request.type) {
+  switch (name) {
+    case 'start':
+      return receiver.webhook;
     case 'stop':
-      await receiver.stop();
-      owner.post({ type: 'stopped' });
-      return;
-    case 'close':
+      return receiver.stop();
+    case 'end':
       await receiver.close();
-      owner.post({ type: 'closed' });
       owner.close();
+      return undefined;
   }
 }
 
-owner.onMessage((request) => {
-  answer(request).catch(fail);
+owner.onMessage(({ id, name }) => {
+  answer(name).then(
+    (value) => owner.post({ id, value }),
+    (error: unknown) => owner.post({ id, error: plainError(error) }),
+  );
 });
