@@ -9,7 +9,7 @@ import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 /** Entries keep their names in dist/ (src/platform/own-files.ts) and share files. */
 const ENTRIES = ['bin', 'cli', 'main', 'client', 'feed'];
 /** One file per thread loads sooner than twenty. */
-const THREADS = ['receiver/receiver-thread', 'mirror/writer/apply-thread', 'mirror/reader/query-thread'];
+const THREADS = ['receiver/receiver-thread', 'mirror/writer/apply-thread'];
 
 /** The first finds its binary relative to its own file; the others are optional. */
 const OUTSIDE = ['better-sqlite3', '@nats-io/transport-node', '@nats-io/jetstream'];

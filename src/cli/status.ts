@@ -7,7 +7,7 @@ import { inboxPath } from '../inbox/inbox-file.ts';
 import { MOST_COUNTED } from '../mirror/file/suspicion.ts';
 import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
-import { attachInbox } from '../mirror/reader/serve-queries.ts';
+import { attachInbox } from '../mirror/reader/open-for-queries.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
 import { ago, counted } from '../platform/amounts.ts';

@@ -6,12 +6,13 @@ import type { Db } from '../sqlite/open.ts';
 import {
   Mirror,
   type MirrorEvents,
-  type MirrorThreads,
+  type MirrorFiles,
   type MirrorReader,
   type MirrorWriter,
 } from './mirror.ts';
+import { openForQueries } from './reader/open-for-queries.ts';
 
-export interface DatabaseFiles extends MirrorThreads {
+export interface DatabaseFiles extends MirrorFiles {
   openInbox(): Db;
 }
 
@@ -26,7 +27,7 @@ export interface Databases {
 export function realFiles(path: string): DatabaseFiles {
   return {
     apply: (opening) => startThread('mirror/writer/apply-thread', { path, ...opening }),
-    query: () => startThread('mirror/reader/query-thread', { path }),
+    openReader: () => openForQueries(path),
     openInbox: () => openInboxReader(path),
   };
 }

@@ -1,24 +1,24 @@
 /**
- * The threads of the mirror. If one fails, both restart after a pause, and the start rule recovers the file
- * (docs/architecture.md#start).
+ * The mirror: a thread that writes its file, and queries of this one. If the thread fails, or the file, it is
+ * started again after a pause, and the start rule recovers the file (docs/architecture.md#start).
  */
+import { setImmediate as turn } from 'node:timers/promises';
 import { EARLIEST_MS } from '../core/limits.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
-import { QueryTurns } from './query-turns.ts';
+import type { Db } from '../sqlite/open.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
-import type { QueryCalls } from './reader/serve-queries.ts';
+import { Reader } from './reader/reader.ts';
 import type { DamagedFile, NewEpoch, Opening } from './start.ts';
 import type { AppliedInput, NewInput, Position } from './writer/applier.ts';
 import type { CommandArgs, CommandName, CommandResult } from './writer/commands.ts';
 import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
 
 export type ApplyThread = Asked<ApplyCalls, ApplyEvent>;
-export type QueryThread = Asked<QueryCalls, never>;
 
-export interface MirrorThreads {
+export interface MirrorFiles {
   apply(opening: Opening): ApplyThread;
-  query(): QueryThread;
+  openReader(): Db;
 }
 
 export interface MirrorEvents {
@@ -36,41 +36,59 @@ const LONGEST_PAUSE_MS = 60_000;
 /** A failure after this time of work is a new one: the pauses begin with the shortest. */
 const RECOVERED_MS = 60_000;
 
-interface Threads {
-  readonly apply: Requests<ApplyCalls, ApplyEvent>;
-  readonly query: Requests<QueryCalls, never>;
-}
+type Apply = Requests<ApplyCalls, ApplyEvent>;
+
+/** Asked by the reconciler, and for each heartbeat: if they waited, due reads would, and readers would see `stale`. */
+const OWN_QUERIES: ReadonlySet<QueryName> = new Set<QueryName>([
+  'absentProducts',
+  'areBundlesDue',
+  'catalogueOutlook',
+  'failureOf',
+  'latestChanged',
+  'nextReads',
+  'productsOfVariants',
+  'runAfterBarrier',
+  'runById',
+  'runningRuns',
+  'searchFacts',
+  'stateFacts',
+  'unreadSince',
+  'verificationOutlook',
+  'wayIn',
+]);
 
 type Phase =
-  | { readonly name: 'opening'; readonly threads: Threads }
+  | { readonly name: 'opening'; readonly apply: Apply }
   | {
       readonly name: 'serving';
-      readonly threads: Threads;
+      readonly apply: Apply;
       /** By the monotonic clock. */
       readonly openedAtMs: number;
     }
-  /** The threads have ended; the timer starts them again. */
+  /** The thread has ended; the timer starts it again. */
   | { readonly name: 'failed'; readonly timer: NodeJS.Timeout | null }
   | { readonly name: 'closed'; readonly done: Promise<void> };
 
 interface Failure {
-  readonly threads: Threads;
+  readonly apply: Apply;
   readonly error: SqliteFault;
   readonly damaged?: DamagedFile | null;
-  /** `closeThreads` applies what waits, as at a stop. */
-  readonly end?: typeof closeThreads;
+  /** `close` applies what waits, as at a stop. */
+  readonly end?: typeof close;
 }
 
 const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0, trustedAfterMs: EARLIEST_MS };
 
 export class Mirror {
-  readonly #threads: MirrorThreads;
+  readonly #files: MirrorFiles;
   readonly #events: MirrorEvents;
   readonly #now: () => number;
   readonly #listeners = new Set<ApplyListener>();
   readonly #opened = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
-  readonly #turns = new QueryTurns();
+  readonly #reader: Reader;
+  /** The last query that waits for its turn. */
+  #lastTurn: Promise<unknown> = Promise.resolve();
   #phase: Phase = { name: 'failed', timer: null };
   #position = NOWHERE;
   /** Kept until the first successful transaction, because some faults show only at a commit. */
@@ -78,11 +96,12 @@ export class Mirror {
   /** Found by the last failure; the next opening takes account of it. */
   #damaged: DamagedFile | null = null;
   #pauseMs = FIRST_PAUSE_MS;
-  /** Resolves once the threads that failed have ended. */
+  /** Resolves once the thread that failed has ended. */
   #ended = Promise.resolve();
 
-  constructor(threads: MirrorThreads, events: MirrorEvents, now: () => number) {
-    this.#threads = threads;
+  constructor(files: MirrorFiles, events: MirrorEvents, now: () => number) {
+    this.#files = files;
+    this.#reader = new Reader(() => files.openReader());
     this.#events = events;
     this.#now = now;
     this.#opened.promise.catch(() => undefined);
@@ -117,22 +136,23 @@ export class Mirror {
 
   /** The inbox may have new rows. */
   arrived(): void {
-    const threads = this.#running();
-    threads?.apply.call('arrived', undefined).catch(() => undefined);
+    this.#running()
+      ?.call('arrived', undefined)
+      .catch(() => undefined);
   }
 
-  /** Ends the threads and opens the file again, by the start rule. */
+  /** Ends the thread and opens the file again, by the start rule. */
   reopen(why: SqliteFault): void {
-    const threads = this.#running();
-    if (threads !== null) this.#fail({ threads, error: why, end: closeThreads });
+    const apply = this.#running();
+    if (apply !== null) this.#fail({ apply, error: why, end: close });
   }
 
   /**
-   * Resolves once the input is applied and on disk. @throws SqliteFault; if a thread failed at that moment,
+   * Resolves once the input is applied and on disk. @throws SqliteFault; if the thread failed at that moment,
    * the input may have been applied.
    */
   async append(input: NewInput): Promise<AppliedInput> {
-    const { apply } = this.#serving();
+    const apply = this.#serving();
     if ('sentAtMs' in input && input.sentAtMs > this.#now()) {
       throw new SqliteFault('closed', 'the clock stepped back after this was read: it is read again');
     }
@@ -140,7 +160,7 @@ export class Mirror {
   }
 
   async command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>> {
-    return (await this.#serving().apply.call('command', { name, args })) as CommandResult<N>;
+    return (await this.#serving().call('command', { name, args })) as CommandResult<N>;
   }
 
   async ask<N extends QueryName>(
@@ -148,16 +168,18 @@ export class Mirror {
     ...args: QueryArgs<N> extends undefined ? [] : [QueryArgs<N>]
   ): Promise<QueryResult<N>> {
     if (this.#fault === null) await this.#tried.promise;
-    return (await this.#turns.take(name, () => this.#query(name, args[0]))) as QueryResult<N>;
+    // Of what readers ask, each turn of the event loop answers one query, so that the mirror's own never wait for many.
+    if (!OWN_QUERIES.has(name)) await (this.#lastTurn = this.#lastTurn.then(() => turn()));
+    return this.#answer(name, args[0]) as QueryResult<N>;
   }
 
-  async #query(name: QueryName, args: unknown): Promise<unknown> {
-    const threads = this.#serving();
+  #answer(name: QueryName, args: unknown): unknown {
+    const apply = this.#serving();
     try {
-      return await threads.query.call('query', { name, args });
+      return this.#reader.answer(name, args);
     } catch (error) {
       if (error instanceof SqliteFault && error.kind === 'damaged') {
-        this.#fail({ threads, error, damaged: 'mirror' });
+        this.#fail({ apply, error, damaged: 'mirror' });
       }
       throw error;
     }
@@ -172,30 +194,31 @@ export class Mirror {
   /** Applies what is waiting, as far as time allows, and closes the file. */
   close(): Promise<void> {
     if (this.#phase.name === 'closed') return this.#phase.done;
-    const threads = this.#running();
+    const apply = this.#running();
     if (this.#phase.name === 'failed' && this.#phase.timer !== null) clearTimeout(this.#phase.timer);
     const closed = new SqliteFault('closed', 'the mirror is closed');
-    const done = threads === null ? this.#ended : closeThreads(threads, closed);
+    this.#reader.close();
+    const done = apply === null ? this.#ended : close(apply, closed);
     this.#phase = { name: 'closed', done };
     this.#opened.reject(closed);
     this.#tried.resolve();
     return done;
   }
 
-  #running(): Threads | null {
+  #running(): Apply | null {
     const phase = this.#phase;
-    return phase.name === 'opening' || phase.name === 'serving' ? phase.threads : null;
+    return phase.name === 'opening' || phase.name === 'serving' ? phase.apply : null;
   }
 
-  /** The threads that answer, or will once the file is open for the first time. @throws SqliteFault */
-  #serving(): Threads {
+  /** The thread that answers, or will once the file is open for the first time. @throws SqliteFault */
+  #serving(): Apply {
     const phase = this.#phase;
     switch (phase.name) {
       case 'serving':
-        return phase.threads;
+        return phase.apply;
       case 'opening':
         if (this.#fault !== null) throw this.#fault;
-        return phase.threads;
+        return phase.apply;
       case 'failed':
         throw this.#fault ?? new SqliteFault('closed', 'the mirror is not open');
       case 'closed':
@@ -204,27 +227,22 @@ export class Mirror {
   }
 
   #start(): void {
-    const threads: Threads = {
-      apply: new Requests(
-        this.#threads.apply({ nowMs: this.#now(), damaged: this.#damaged }),
-        (event: ApplyEvent) => this.#take(threads, event),
-      ),
-      query: new Requests(this.#threads.query(), () => undefined),
-    };
-    this.#phase = { name: 'opening', threads };
-    for (const name of ['apply', 'query'] as const) {
-      void threads[name].exited.then(({ message }) => {
-        const error = new SqliteFault('closed', `the mirror’s ${name} thread has ended: ${message}`);
-        this.#fail({ threads, error });
-      });
-    }
+    const apply: Apply = new Requests(
+      this.#files.apply({ nowMs: this.#now(), damaged: this.#damaged }),
+      (event: ApplyEvent) => this.#take(apply, event),
+    );
+    this.#phase = { name: 'opening', apply };
+    void apply.exited.then(({ message }) => {
+      const error = new SqliteFault('closed', `the mirror’s apply thread has ended: ${message}`);
+      this.#fail({ apply, error });
+    });
   }
 
-  #take(threads: Threads, event: ApplyEvent): void {
-    if (threads !== this.#running()) return;
+  #take(apply: Apply, event: ApplyEvent): void {
+    if (apply !== this.#running()) return;
     switch (event.type) {
       case 'opened':
-        this.#phase = { name: 'serving', threads, openedAtMs: performance.now() };
+        this.#phase = { name: 'serving', apply, openedAtMs: performance.now() };
         this.#damaged = null;
         this.#position = event.position;
         this.#opened.resolve();
@@ -241,15 +259,15 @@ export class Mirror {
         return;
       case 'failed':
         this.#fail({
-          threads,
+          apply,
           error: new SqliteFault(event.error.kind, event.error.message),
           damaged: event.damaged,
         });
     }
   }
 
-  #fail({ threads, error, damaged = null, end = endThreads }: Failure): void {
-    if (threads !== this.#running()) return;
+  #fail({ apply, error, damaged = null, end = stop }: Failure): void {
+    if (apply !== this.#running()) return;
     const phase = this.#phase;
     const hasWorked = phase.name === 'serving' && performance.now() - phase.openedAtMs > RECOVERED_MS;
     if (hasWorked) this.#pauseMs = FIRST_PAUSE_MS;
@@ -260,7 +278,8 @@ export class Mirror {
       this.#events.onFault(error);
     }
     this.#tried.resolve();
-    this.#ended = end(threads, error);
+    this.#reader.close();
+    this.#ended = end(apply, error);
     void this.#startAgain();
   }
 
@@ -273,12 +292,11 @@ export class Mirror {
   }
 }
 
-async function endThreads({ apply, query }: Threads, error: SqliteFault): Promise<void> {
-  await Promise.all([apply.stop(error), query.stop(error)]);
+function stop(apply: Apply, error: SqliteFault): Promise<void> {
+  return apply.stop(error);
 }
 
-async function closeThreads({ apply, query }: Threads, closed: SqliteFault): Promise<void> {
-  await query.call('close', undefined).catch(() => undefined);
+async function close(apply: Apply, closed: SqliteFault): Promise<void> {
   await apply.call('close', undefined).catch(() => undefined);
-  await Promise.all([query.stop(closed), apply.stop(closed)]);
+  await apply.stop(closed);
 }

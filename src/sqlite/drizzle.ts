@@ -1,7 +1,7 @@
 /**
  * drizzle, loaded as CommonJS, because its ES modules import each other in circles: run from source, a thread
  * needs 0.5 s of processor time and 85 MB to link them, instead of 0.07 s and 13 MB. In dist/, without what
- * is not used, it takes 0.01 s and 3 MB of the query thread; the other threads do without.
+ * is not used, it takes 0.01 s and 3 MB of the main thread; the other threads do without.
  */
 import { createRequire } from 'node:module';
 import type * as Drizzle from 'drizzle-orm';

@@ -6,7 +6,7 @@ import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { InboxWriter, type Append, type Arrival } from '../../src/receiver/inbox-writer.ts';
 import { openForWriting, type OpenInbox } from '../../src/receiver/open-inbox.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
-import { attachInbox } from '../../src/mirror/reader/serve-queries.ts';
+import { attachInbox } from '../../src/mirror/reader/open-for-queries.ts';
 import { startMirror } from '../../src/mirror/start.ts';
 import type { CommandName } from '../../src/mirror/writer/commands.ts';
 import { Applier, type AppliedInput, type NewInput, type Result } from '../../src/mirror/writer/applier.ts';

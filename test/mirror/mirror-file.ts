@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Reason } from '../../src/core/reasons.ts';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
-import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
+import { openForQueries } from '../../src/mirror/reader/open-for-queries.ts';
 import { openInboxReader } from '../../src/inbox/inbox-file.ts';
 import type { MirrorEvents } from '../../src/mirror/mirror.ts';
 import { openDatabases, realFiles, type Databases } from '../../src/mirror/databases.ts';

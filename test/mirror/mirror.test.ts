@@ -1,13 +1,14 @@
 /** Failed threads are restarted (docs/architecture.md#start). */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Mirror, type ApplyThread, type QueryThread } from '../../src/mirror/mirror.ts';
+import { Mirror, type ApplyThread } from '../../src/mirror/mirror.ts';
 import type { DamagedFile, NewEpoch } from '../../src/mirror/start.ts';
 import type { ApplyCalls, ApplyEvent } from '../../src/mirror/writer/serve-apply.ts';
 import type { Thread } from '../../src/platform/thread.ts';
 import { SqliteFault, type PlainError } from '../../src/sqlite/errors.ts';
+import type { Db } from '../../src/sqlite/open.ts';
 import type { Reply, Request } from '../../src/sqlite/worker.ts';
 import { present } from '../shared/present.ts';
-import { readInput, T0 } from './mirror-file.ts';
+import { newPath, readerDb, readInput, T0, writerDb } from './mirror-file.ts';
 import { missedAt } from '../core/builders.ts';
 
 class Scripted<In extends { readonly name: string }, Out> implements Thread<In, Out> {
@@ -39,33 +40,31 @@ class Scripted<In extends { readonly name: string }, Out> implements Thread<In, 
 }
 
 type Apply = Scripted<Request<ApplyCalls>, Reply<ApplyEvent>>;
-type Query = Scripted<Parameters<QueryThread['post']>[0], Reply<never>>;
 
 const DISK: PlainError = { kind: 'cannot_commit', message: 'the disk has failed' };
 const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5, trustedAfterMs: 0 };
 
 let applying: { readonly thread: Apply; readonly damaged: DamagedFile | null }[];
-let querying: Query[];
+let openReader: () => Db;
 let faults: (string | null)[];
 let nowMs: number;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  [applying, querying, faults, nowMs] = [[], [], [], T0];
+  [applying, faults, nowMs] = [[], [], T0];
+  const path = newPath();
+  writerDb(path);
+  openReader = () => readerDb(path);
 });
 afterEach(() => void vi.useRealTimers());
 
-const threads = {
+const files = {
   apply: ({ damaged }: { readonly damaged: DamagedFile | null }): ApplyThread => {
     const thread: Apply = new Scripted();
     applying.push({ thread, damaged });
     return thread;
   },
-  query: (): QueryThread => {
-    const thread: Query = new Scripted();
-    querying.push(thread);
-    return thread;
-  },
+  openReader: (): Db => openReader(),
 };
 
 const events = {
@@ -74,7 +73,7 @@ const events = {
 };
 
 function start(): Mirror {
-  const mirror = new Mirror(threads, events, () => nowMs);
+  const mirror = new Mirror(files, events, () => nowMs);
   mirror.open();
   return mirror;
 }
@@ -96,7 +95,7 @@ async function pause(): Promise<number> {
   return ms;
 }
 
-test('restarts both threads after one fails, with pauses doubling up to a minute', async () => {
+test('restarts the thread after it fails, with pauses doubling up to a minute', async () => {
   start();
   opens();
   const pauses: number[] = [];
@@ -104,59 +103,45 @@ test('restarts both threads after one fails, with pauses doubling up to a minute
     const failing = applier();
     fails();
     pauses.push(await pause());
-    expect([failing.ended, querying.at(-2)?.ended]).toEqual(['by itself', 'by itself']);
+    expect(failing.ended).toBe('by itself');
   }
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000));
   opens();
   commits();
   await vi.advanceTimersByTimeAsync(60_001);
-  querying.at(-1)?.end(new Error('out of memory'));
+  applier().end(new Error('out of memory'));
   expect(await pause()).toBe(1_000);
-  expect(faults).toEqual([DISK.message, null, 'the mirror’s query thread has ended: out of memory']);
+  expect(faults).toEqual([DISK.message, null, 'the mirror’s apply thread has ended: out of memory']);
 });
 
 test('terminates only a thread that does not end by itself: within SQLite, the process would end with it', async () => {
   start();
   opens();
-  const [query] = querying;
-  present(query).hangs = true;
+  const failing = applier();
+  failing.hangs = true;
   fails();
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(present(query).ended).toBeNull();
+  expect(failing.ended).toBeNull();
   await pause();
-  expect([present(applying[0]).thread.ended, present(query).ended]).toEqual(['by itself', 'terminated']);
+  expect(failing.ended).toBe('terminated');
 });
 
 test('asks for due reads before everything that readers have asked', async () => {
   const mirror = start();
   opens();
-  const answers = Array.from({ length: 10 }, () => mirror.ask('status'));
-  await vi.waitUntil(() => present(querying[0]).posted.length > 0);
-  const none = { exclude: [], turnBeforeMs: null, scheduled: 0 };
-  const due = mirror.ask('nextReads', { nowMs: T0, limit: 1, ...none });
-  const { posted, tell } = present(querying[0]);
-  const asked = (): string[] => posted.map((each) => (each.name === 'query' ? each.args.name : each.name));
-  let isDue = false;
-  void due.then(() => (isDue = true));
-  for (let n = 0; !isDue; n += 1) {
-    await vi.waitUntil(() => posted.length > n);
-    tell({ id: present(posted[n]).id, value: null });
-    await vi.advanceTimersByTimeAsync(0);
-  }
-  expect(asked().indexOf('nextReads')).toBeLessThan(3);
-  for (let n = 3; n < 11; n += 1) {
-    await vi.waitUntil(() => posted.length > n);
-    tell({ id: present(posted[n]).id, value: null });
-  }
-  await Promise.all(answers);
-  expect(asked().filter((name) => name === 'status')).toHaveLength(10);
+  const answered: string[] = [];
+  const readers = Array.from({ length: 10 }, () => mirror.ask('lag').then(() => answered.push('lag')));
+  await readers[0];
+  const due = { nowMs: T0, limit: 1, exclude: [], turnBeforeMs: null, scheduled: 0 };
+  const own = mirror.ask('nextReads', due).then(() => answered.push('nextReads'));
+  await Promise.all([...readers, own]);
+  expect(answered.indexOf('nextReads')).toBe(1);
 });
 
 test('refuses calls with the fault while it has failed', async () => {
   const mirror = start();
   const asked = mirror.ask('status');
   opens();
-  await vi.waitUntil(() => present(querying[0]).posted.length === 1);
   const underWay = mirror.append(missedAt(T0));
   fails();
   fails({ kind: 'busy', message: 'a late message of the same thread' });
@@ -165,7 +150,8 @@ test('refuses calls with the fault while it has failed', async () => {
     mirror.command('retryFailures', undefined),
     mirror.append(missedAt(T0)),
   ];
-  for (const call of [asked, underWay, ...later]) await expect(call).rejects.toMatchObject(DISK);
+  const rejected = { status: 'rejected', reason: expect.objectContaining(DISK) as unknown };
+  expect(await Promise.allSettled([asked, underWay, ...later])).toMatchObject(Array(5).fill(rejected));
   expect([mirror.isOpen, mirror.fault?.message]).toEqual([false, DISK.message]);
   await pause();
   expect(mirror.fault?.message).toBe(DISK.message);
@@ -201,10 +187,7 @@ test('reports a failed first opening to its callers and answers after the next',
   opens();
   await mirror.opened;
   const asked = mirror.ask('status');
-  const query = present(querying[1]);
-  await vi.waitUntil(() => query.posted.length === 1);
-  query.tell({ id: 0, value: 'the status' });
-  expect(await asked).toBe('the status');
+  expect(await asked).toMatchObject({ epoch: expect.any(String) as string });
 });
 
 test('refuses a read that was sent before the clock stepped back', async () => {
@@ -220,9 +203,10 @@ test('refuses a read that was sent before the clock stepped back', async () => {
 test('checks the whole file only at the start after damage', async () => {
   const mirror = start();
   opens();
+  openReader = () => {
+    throw new SqliteFault('damaged', 'malformed');
+  };
   const asked = mirror.ask('status');
-  await vi.waitUntil(() => present(querying[0]).posted.length === 1);
-  present(querying[0]).tell({ id: 0, error: { kind: 'damaged', message: 'malformed' } });
   await expect(asked).rejects.toMatchObject({ kind: 'damaged' });
   await pause();
   opens();
@@ -267,12 +251,10 @@ test('opens the file again when it is asked to', async () => {
   opens();
   mirror.reopen(new SqliteFault('closed', 'the clock steps back'));
   expect(mirror.isOpen).toBe(false);
-  const closing = [present(querying[0]), applier()];
-  for (const thread of closing) {
-    await vi.waitUntil(() => thread.posted.length === 1);
-    expect(thread.posted).toMatchObject([{ name: 'close' }]);
-    thread.tell({ id: 0, value: undefined });
-  }
+  const closing = applier();
+  await vi.waitUntil(() => closing.posted.length === 1);
+  expect(closing.posted).toMatchObject([{ name: 'close' }]);
+  closing.tell({ id: 0, value: undefined });
   await pause();
   opens();
   commits();

@@ -12,7 +12,6 @@ import { ServiceError, type ServiceErrorKind } from '../../src/store-api/transpo
 import { productDetailSchema, type ProductListRequest } from '../../src/store-api/contract/schemas.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth, Writer, type AppliedInput, type Input } from '../mirror/direct-writer.ts';
-import * as parsing from '../../src/mirror/reader/parsing-queries.ts';
 import * as queries from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import type { Databases } from '../../src/mirror/databases.ts';
@@ -72,7 +71,7 @@ export function newDatabases(): DirectDatabases {
     reader: {
       ask: async (name, ...args) => {
         await Promise.resolve();
-        return ({ ...queries, ...parsing }[name] as (db: Db, args: unknown) => never)(db, args[0]);
+        return (queries[name] as (db: Db, args: unknown) => never)(db, args[0]);
       },
     },
     inbox: {

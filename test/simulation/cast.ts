@@ -172,7 +172,6 @@ export class Cast {
           onFailure: () => this.stage.lives.failed(this.receiver),
         })
       : this.machine;
-    this.machine.instantReads = plan.instantReads;
     this.machine.disk.onFault = fault;
     this.machine.disk.onCommitted = (db) => this.promises.check(db);
     this.stage = this.#openStage();

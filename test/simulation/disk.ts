@@ -14,7 +14,7 @@ import Database from 'better-sqlite3';
 import { inboxPath, openInboxReader } from '../../src/inbox/inbox-file.ts';
 import { InboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { lockAndOpen, type InboxOptions, type OpenInbox } from '../../src/receiver/open-inbox.ts';
-import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
+import { openForQueries } from '../../src/mirror/reader/open-for-queries.ts';
 import type { StartOptions } from '../../src/mirror/start.ts';
 import { openOwnMirror, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { SqliteFault } from '../../src/sqlite/errors.ts';

@@ -74,7 +74,6 @@ function drawLives(seed: number): Plan {
     readLatencyMs: random.pick([0, 20, 200]),
     leavesOutWarehouses: false,
     dateAheadMs: 0,
-    instantReads: random.chance(0.8),
     activeMs: atMs,
     steps: [...steps, ...drawFlood(seed, atMs)].toSorted((one, other) => one.atMs - other.atMs),
   };
@@ -151,7 +150,6 @@ function drawHistory(seed: number, kind: Kind): Plan {
     readLatencyMs: random.pick([0, 20, 200, 1_500]),
     leavesOutWarehouses,
     dateAheadMs,
-    instantReads: random.chance(0.8),
     activeMs,
     steps: steps.filter(
       ({ action }) =>

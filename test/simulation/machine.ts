@@ -11,7 +11,6 @@ import type { Engine } from '../../src/stream/engine.ts';
 import { connectOver } from '../../src/store-api/client.ts';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
 import type { Transport } from '../../src/store-api/transport/transport.ts';
-import { serveQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { receiverSettings } from '../../src/app/receiver-settings.ts';
 import type { HostTime } from '../../src/platform/host-time.ts';
 import { runReceiver, type ReceiverPlatform } from '../../src/receiver/run-receiver.ts';
@@ -95,7 +94,6 @@ export class Machine {
   #slowCommitMs = 0;
   slowestCommitMs = 0;
   slowApplyMs = 0;
-  instantReads = true;
   settings: StartSettings;
   webhookSecrets: readonly [string, ...string[]];
   /** The public port's socket, if the service manager opens it. */
@@ -306,8 +304,6 @@ export class Machine {
       messageMs: () => random() * 2,
       workMs: () => 0.3 + random() * 2 + this.slowApplyMs,
     };
-    const reading: ThreadPace = { messageMs: () => random() * 3, workMs: () => random() * 2 };
-    const instant: ThreadPace = { messageMs: () => 0, workMs: () => 0 };
     const host = this.#host();
     return {
       random,
@@ -330,10 +326,7 @@ export class Machine {
             },
           });
         },
-        query: () =>
-          startFakeThread(time, life, this.instantReads ? instant : reading, (owner) =>
-            serveQueries(owner, () => this.disk.openForReading(user)),
-          ),
+        openReader: () => this.disk.openForReading(user),
       }),
       connect: ({ clientId, clientSecret, now = Date.now }) =>
         connectOver({

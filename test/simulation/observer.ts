@@ -1,5 +1,5 @@
 /** Reads the mirror's file as its users do. */
-import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
+import { openForQueries } from '../../src/mirror/reader/open-for-queries.ts';
 import { isDamage } from '../../src/sqlite/errors.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import { prepared } from '../../src/sqlite/prepared.ts';

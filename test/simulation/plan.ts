@@ -111,7 +111,6 @@ export interface Plan {
   readonly readLatencyMs: number;
   readonly leavesOutWarehouses: boolean;
   readonly dateAheadMs: number;
-  readonly instantReads: boolean;
   readonly activeMs: number;
   readonly steps: readonly Step[];
 }

@@ -31,7 +31,6 @@ export async function shrink(plan: Plan, way: string, isOver: () => boolean): Pr
     { nodeSkewMs: 0 },
     { serviceOffsetMs: 0 },
     { readLatencyMs: 0 },
-    { instantReads: true },
     { reconcileCron: null },
     { resyncCron: null },
     { maxConcurrency: 8, maxRps: 50 },

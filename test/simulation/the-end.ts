@@ -1,6 +1,6 @@
 /** What must hold once everything has ended: the files, what consumers saw, and a second mirror. */
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
+import { openForQueries } from '../../src/mirror/reader/open-for-queries.ts';
 import type { Cast } from './cast.ts';
 import { differences } from './comparison.ts';
 import { DISKS } from './disk.ts';

@@ -1,12 +1,13 @@
 import type { Db } from '../../sqlite/open.ts';
-import type * as parsing from './parsing-queries.ts';
-import type * as ready from './queries.ts';
+import type * as queries from './queries.ts';
 
 export { changesAfter, driftBefore } from '../queries/changes.ts';
+export { deliveryAt, deliveryPage } from '../queries/deliveries.ts';
 export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 export { heldRemovals, openReads } from '../queries/open-reads.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock, stockFacets } from '../queries/page/stock.ts';
+export { variantView } from '../queries/page/variant.ts';
 export { absentProducts, unreadSince } from '../queries/listed-products.ts';
 export { areBundlesDue, nextReads, verificationOutlook } from '../queries/queue.ts';
 export { catalogueOutlook, latestRuns, runAfterBarrier, runById, runningRuns } from '../queries/runs.ts';
@@ -17,7 +18,7 @@ export { trust } from '../queries/trust.ts';
 export { latestChanged, productsOfVariants, wayIn } from '../queries/way-in.ts';
 export { sellableRows, stockRows, variantRows } from '../queries/stock.ts';
 
-type Queries = typeof ready & typeof parsing;
+type Queries = typeof queries;
 export type QueryName = keyof Queries;
 export type QueryArgs<N extends QueryName> = Parameters<Queries[N]> extends [Db, infer A] ? A : undefined;
 export type QueryResult<N extends QueryName> = ReturnType<Queries[N]>;

@@ -1,4 +1,4 @@
-/** Reads the mirror's counts. The longer the query takes, the more rarely it runs, to keep the query thread free. */
+/** Reads the mirror's counts. The longer the query takes, the more rarely it runs, to keep this thread free. */
 import type { Logger } from '../../platform/log.ts';
 import type { StateSample, Status } from '../../mirror/queries/status.ts';
 import type { MirrorReader } from '../../mirror/mirror.ts';

@@ -1,15 +1,12 @@
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { prepareRemaining } from '../../../src/mirror/writer/run-progress.ts';
-import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
-import * as light from '../../../src/mirror/reader/queries.ts';
+import * as queries from '../../../src/mirror/reader/queries.ts';
 import { dueReads } from '../../../src/mirror/queries/queue.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { delivery, DirectWriter, item, newPath, T0, writerDb } from '../mirror-file.ts';
-
-const queries = { ...light, ...parsing };
 
 const LARGE = [
   ...['stock_levels', 'variants', 'products', 'changes', 'inbox', 'dead_letters', 'deliveries'],
