@@ -310,11 +310,14 @@ BEGIN
   UPDATE `service_state` SET `state` = 'catching_up', `state_cause` = 'downtime' WHERE `state` = 'live';
 END;
 --> statement-breakpoint
--- Nor one that webhooks are missing.
+-- Nor a way in that is not proven.
 CREATE TRIGGER `mirror_state_way_in` AFTER UPDATE OF `way_in` ON `mirror_state`
-WHEN NEW.`way_in` = 'missing' AND OLD.`way_in` <> 'missing'
+WHEN NEW.`way_in` <> OLD.`way_in` AND NEW.`way_in` <> 'proven'
 BEGIN
-  UPDATE `service_state` SET `state` = 'stale', `state_cause` = 'webhooks_missing' WHERE `state` <> 'stale';
+  UPDATE `service_state` SET
+    `state` = iif(NEW.`way_in` = 'missing', 'stale', 'catching_up'),
+    `state_cause` = iif(NEW.`way_in` = 'missing', 'webhooks_missing', 'unproven')
+  WHERE `state` <> 'stale';
 END;
 --> statement-breakpoint
 -- Creates sqlite_stat1.

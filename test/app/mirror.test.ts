@@ -80,13 +80,18 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
   beat();
   const { databases, now, followReceiver } = mirrorAt(path, host);
   await databases.mirror.opened;
-  const { epoch: firstEpoch, trustedAfterMs } = await databases.reader.ask('stateFacts', { nowMs: null });
+  const {
+    epoch: firstEpoch,
+    trustedAfterMs,
+    wayIn,
+  } = await databases.reader.ask('stateFacts', { nowMs: null });
   await databases.writer.command('alive', {
     atMs: at.wallMs,
     clockMs: now(),
     checkedSinceMs: T0,
     epoch: firstEpoch,
     trustedAfterMs,
+    wayIn,
     state: 'live',
     stateCause: null,
   });

@@ -187,7 +187,7 @@ export function beats(
   atMs: number,
   decided: Partial<Parameters<Commands['alive']>[0]> = {},
 ): WrittenState {
-  const { epoch, trustedAfterMs } = stateFacts(db, { nowMs: null });
+  const { epoch, trustedAfterMs, wayIn } = stateFacts(db, { nowMs: null });
   const inbox = openInboxReader(db.name);
   try {
     return prepareCommands(db, inbox).alive({
@@ -196,6 +196,7 @@ export function beats(
       checkedSinceMs: EARLIEST_MS,
       epoch,
       trustedAfterMs,
+      wayIn,
       state: 'live',
       stateCause: null,
       ...decided,

@@ -165,13 +165,14 @@ test('trusts no value that was not checked for a tenth longer than the bound', a
   const bound = { withinMs: BOUND, maxReadsPerSecond: 10 };
   /** @returns the number of rows for each reason against trust, after a heartbeat. */
   const rowsNow = async (): Promise<{ readonly unchecked: number; readonly trusted: number }> => {
-    const { epoch, trustedAfterMs } = await databases.reader.ask('stateFacts', { nowMs: now() });
+    const { epoch, trustedAfterMs, wayIn } = await databases.reader.ask('stateFacts', { nowMs: now() });
     await databases.writer.command('alive', {
       atMs: now(),
       clockMs: now(),
       checkedSinceMs: checkedSinceMs(now(), bound),
       epoch,
       trustedAfterMs,
+      wayIn,
       state: 'live',
       stateCause: null,
     });

@@ -348,7 +348,7 @@ export const liveCounts = sqliteTable(
  * - `clock_ms`: the heartbeat, and the start rule, because a kill may leave rows before the first heartbeat
  * - `checked_since_ms`: the heartbeat
  * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger
- *   `mirror_state_barrier`, which ends `live` with each new barrier, and `mirror_state_way_in`, when webhooks are missing
+ *   `mirror_state_barrier`, which ends `live` with each new barrier, and `mirror_state_way_in`, when the way in is no longer proven
  * - `inbox_row_at_ms`: each transaction that applied rows of the inbox, and the start rule
  * - `inbox_prunable_seq`, `pruned_change_seq`: the command `prune`; a new epoch sets the first to 0
  * - `last_full_sync_at_ms`: the end of a run that read everything; null when an epoch begins

@@ -1,3 +1,4 @@
+import type { WayIn } from '../../core/model.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow, prepareRows } from '../../sqlite/prepared.ts';
@@ -18,19 +19,31 @@ interface Heartbeat extends WrittenState {
   /** The host's clock: readers compare it with theirs. */
   readonly atMs: number;
   readonly clockMs: number;
-  /** The epoch and barrier that the decision knew. */
+  /** What the decision knew. */
   readonly epoch: string;
   readonly trustedAfterMs: number;
+  readonly wayIn: WayIn['wayIn'];
   /** Rows with older evidence are not trusted. */
   readonly checkedSinceMs: number;
 }
 
 /** Each command runs inside the apply thread's transaction. */
 export function prepareCommands(db: Db, inbox: Db) {
-  // A barrier or epoch that came after the decision makes `live` wrong; the next heartbeat decides again.
-  const OVERTAKEN = `@state = 'live' AND (
-    @epoch <> epoch OR @trustedAfterMs < (SELECT trusted_after_ms FROM mirror_state)
-  )`;
+  // What came after the decision makes it wrong; the next heartbeat decides again.
+  const written = (decided: string, then: Record<'missing' | 'unproven' | 'barrier', string>): string => `CASE
+    WHEN @state = 'stale' THEN ${decided}
+    WHEN mirror_state.way_in = 'missing' AND @wayIn <> 'missing' THEN '${then.missing}'
+    WHEN mirror_state.way_in = 'unproven' AND @wayIn <> 'unproven' THEN '${then.unproven}'
+    WHEN @state = 'live' AND (@epoch <> epoch OR @trustedAfterMs < mirror_state.trusted_after_ms)
+      THEN '${then.barrier}'
+    ELSE ${decided}
+  END`;
+  const STATE = written('@state', { missing: 'stale', unproven: 'catching_up', barrier: 'catching_up' });
+  const CAUSE = written('@stateCause', {
+    missing: 'webhooks_missing',
+    unproven: 'unproven',
+    barrier: 'downtime',
+  });
   const alive = prepareRows<[Heartbeat], WrittenState>(
     db,
     {
@@ -42,8 +55,9 @@ export function prepareCommands(db: Db, inbox: Db) {
         alive_at_ms = @atMs,
         clock_ms = @clockMs,
         checked_since_ms = @checkedSinceMs,
-        state = CASE WHEN ${OVERTAKEN} THEN 'catching_up' ELSE @state END,
-        state_cause = CASE WHEN ${OVERTAKEN} THEN 'downtime' ELSE @stateCause END
+        state = ${STATE},
+        state_cause = ${CAUSE}
+      FROM mirror_state
       RETURNING ${columns}`,
   );
   const forgetWarehouses = db.prepare(

@@ -99,12 +99,13 @@ export class StateWatch {
     const file = await reader.ask('stateFacts', { nowMs });
     this.#file = file;
     const decided = this.#decide(nowMs, file, { isReady: isReady(), lateSinceMs: null, error: null });
-    const { epoch, trustedAfterMs } = file;
+    const { epoch, trustedAfterMs, wayIn } = file;
     const written = await writer.command('alive', {
       atMs,
       clockMs: nowMs,
       epoch,
       trustedAfterMs,
+      wayIn,
       checkedSinceMs: checkedSinceMs(nowMs, this.#deps.verification()),
       state: decided.state,
       stateCause: firstCause(decided),

@@ -162,4 +162,39 @@ describe('mirror_status shows', () => {
     });
     expect(beats(writer.db, Date.now())).toEqual({ state: 'live', stateCause: null });
   });
+
+  test('no trusted state together with a way in that is not proven', () => {
+    const writer = quiet();
+    writer.deliver(delivery('a', item({ update_time: T0 })), T0);
+    writer.append({ kind: 'secrets', atMs: T0, fingerprints: ['a'] });
+    writer.beat();
+    expect(shown(writer)).toEqual(['live ']);
+    writer.append({ kind: 'secrets', atMs: T0 + 1_000, fingerprints: ['b'] });
+    expect(shown(writer)).toEqual(['catching_up unproven']);
+    // These heartbeats were decided before the secrets changed, and are written after it.
+    const late = { wayIn: 'proven' } as const;
+    expect(beats(writer.db, Date.now(), late)).toEqual({ state: 'catching_up', stateCause: 'unproven' });
+    expect(beats(writer.db, Date.now(), { ...late, state: 'catching_up', stateCause: 'downtime' })).toEqual({
+      state: 'catching_up',
+      stateCause: 'unproven',
+    });
+    expect(beats(writer.db, Date.now(), { ...late, state: 'stale', stateCause: 'credentials' })).toEqual({
+      state: 'stale',
+      stateCause: 'credentials',
+    });
+  });
+
+  test('no other state together with missing webhooks', () => {
+    const writer = quiet();
+    writer.deliver(delivery('a', item({ update_time: T0 })), T0);
+    writer.beat();
+    writer.read('10', tea(5), T0 + 10_000);
+    writer.read('10', tea(4), T0 + 20_000);
+    writer.append({ kind: 'untold_due', atMs: T0 + 60_000 });
+    expect(shown(writer)).toEqual(['stale webhooks_missing']);
+    expect(beats(writer.db, Date.now(), { wayIn: 'proven' })).toEqual({
+      state: 'stale',
+      stateCause: 'webhooks_missing',
+    });
+  });
 });
