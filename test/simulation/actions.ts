@@ -7,10 +7,14 @@ import type { Lives } from './lives.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
 import { operate } from './operate.ts';
-import { STRUCTURE, type Action, type DetailFault, type ReadFault } from './plan.ts';
+import { SCENES, STRUCTURE, type Action, type DetailFault, type ReadFault } from './plan.ts';
 import { setReadFault, type Mistake } from './read-faults.ts';
+import type { Proxy } from './proxy.ts';
 import { play } from './scenes.ts';
+import type { Secrets } from './secrets.ts';
 import type { StoreSide } from './store-side.ts';
+import type { Strangers } from './strangers.ts';
+import type { Undisturbed } from './undisturbed.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 import type { GlobalTime } from './globals.ts';
 
@@ -23,6 +27,9 @@ export interface Stage {
   /** The same, unless the receiver is a process of its own. */
   readonly receiver: Machine;
   readonly lives: Lives;
+  readonly proxy: Proxy;
+  readonly strangers: Strangers;
+  readonly secrets: Secrets;
   readonly mail: Mail;
   readonly count: (what: string) => void;
   readonly readLatencyMs: number;
@@ -33,12 +40,20 @@ export interface Stage {
   readonly onBackUp: () => void;
   readonly onRestore: (restore: () => void, of: Extract<Action, { do: 'restore' }>['of']) => void;
   readonly mistakes: Map<ReadFault, Mistake>;
+  readonly undisturbed: Undisturbed;
   isCut: boolean;
   backup: { readonly files: DiskCopy; readonly atMs: number } | null;
 }
 
+/** Everything else is a change or a loss, or happens in front of the port. */
+const isDisturbance = ({ do: what }: Action): boolean =>
+  !['operation', 'future', 'strangers', 'proxy', 'send_test', 'unknown_event', 'replay'].includes(what);
+const OUTSIDE: ReadonlySet<string> = new Set(['strangers', 'proxy']);
+
 export function createPerformer(stage: Stage): {
   readonly perform: (action: Action) => void;
+  /** Something lasts that disturbs the mirror. */
+  readonly isDisturbing: () => boolean;
   readonly calm: () => void;
 } {
   const { time, service, machine, mail, count } = stage;
@@ -50,6 +65,7 @@ export function createPerformer(stage: Stage): {
       if (ends.get(kind) !== end) return;
       ends.delete(kind);
       end();
+      if (!OUTSIDE.has(kind)) stage.undisturbed.note();
     });
   };
   const restart = (downMs: number): void => {
@@ -87,6 +103,8 @@ export function createPerformer(stage: Stage): {
   };
 
   const perform = (action: Action): void => {
+    if (isDisturbance(action)) stage.undisturbed.note();
+    if (action.do === 'scene') stage.undisturbed.note(time.nowMs + SCENES[action.scene]);
     switch (action.do) {
       case 'operation':
         mail.nextFate = action.fate;
@@ -202,6 +220,35 @@ export function createPerformer(stage: Stage): {
       case 'files_while_running':
         stage.lives.perform(action);
         return;
+      case 'strangers':
+        during(
+          'strangers',
+          action.forMs,
+          () => stage.strangers.begin(action),
+          () => stage.strangers.end(),
+        );
+        return;
+      case 'proxy':
+        count(`proxy: ${action.fault}`);
+        during(
+          'proxy',
+          action.forMs,
+          () => stage.proxy.begin(action.fault),
+          () => stage.proxy.end(),
+        );
+        return;
+      case 'secret':
+        count(`secret: ${action.how}`);
+        during(
+          'secret',
+          action.forMs,
+          () => stage.secrets.begin(action.how),
+          () => stage.secrets.putRight(),
+        );
+        return;
+      case 'send_test':
+        mail.sendTest(stage.receiver.webhookSecrets[0]);
+        return;
       case 'unknown_event':
         mail.sendUnknownEvent();
         return;
@@ -232,7 +279,9 @@ export function createPerformer(stage: Stage): {
 
   return {
     perform,
+    isDisturbing: () => [...ends.keys()].some((kind) => !OUTSIDE.has(kind)),
     calm: () => {
+      if (ends.size > 0) stage.undisturbed.note();
       for (const end of ends.values()) end();
       ends.clear();
       isOver = true;

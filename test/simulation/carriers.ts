@@ -10,7 +10,9 @@ import type {
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/network/transmit.ts';
 import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
+import type { Unread } from '../../src/platform/listen.ts';
 import type { Machine } from './machine.ts';
+import { WEBHOOK_URL } from './proxy.ts';
 import type { Sampled, StoreSide } from './store-side.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
@@ -20,17 +22,26 @@ const CALL_DEADLINE_MS = 30_000;
 interface CarrierDeps {
   readonly time: VirtualTime;
   readonly random: () => number;
-  readonly machine: () => Pick<Machine, 'life' | 'request' | 'effect'>;
+  readonly machine: () => Pick<Machine, 'life' | 'request' | 'refuse' | 'knowsSecretOf' | 'effect'>;
   readonly service: () => SimulatedService;
   readonly side: () => StoreSide;
   readonly isCut: () => boolean;
   readonly dateAheadMs: number;
   readonly leavesOutWarehouses: boolean;
   /** A delivery has reached the host, where a process may or may not listen. */
-  readonly onReached: (delivery: Delivery) => void;
-  /** Receives every body that was answered 2xx, at the instant of the answer. */
-  readonly onAnswered: (delivery: Delivery, status: number, ms: number) => void;
+  readonly onReached: (delivery: Delivery, isAuthentic: boolean) => void;
+  /** Called at the instant of the answer. */
+  readonly onAnswered: (answer: WebhookAnswer) => void;
   readonly onCall: (call: ApiCall) => void;
+}
+
+export interface WebhookAnswer {
+  readonly delivery: Delivery;
+  readonly status: number;
+  /** Since the process read the request. */
+  readonly ms: number;
+  /** It came to the right address, with a signature by a secret that the process knows. */
+  readonly isAuthentic: boolean;
 }
 
 export interface ApiCall {
@@ -46,6 +57,8 @@ export interface ApiCall {
 
 export function createCarriers(deps: CarrierDeps): {
   readonly transmitter: Transmitter;
+  /** Sends a request that the listener refuses before anything reads it. */
+  readonly sendUnread: (unread: Unread) => Promise<void>;
   readonly transport: (life: Life, now: () => number) => Transport;
   readonly inFlight: () => number;
 } {
@@ -53,28 +66,31 @@ export function createCarriers(deps: CarrierDeps): {
   const wayMs = (): number => 1 + random() * 25;
   let inFlight = 0;
 
-  const deliver = async (delivery: Delivery): Promise<Transmission> => {
+  const deliver = async (delivery: Delivery, url: string): Promise<Transmission> => {
     await time.sleep(wayMs());
     const machine = deps.machine();
-    deps.onReached(delivery);
-    const request = new Request('http://127.0.0.1:8787/webhooks', {
-      method: 'POST',
-      headers: delivery.headers,
-    });
+    const isAuthentic = (): boolean => url === WEBHOOK_URL && machine.knowsSecretOf(delivery);
+    deps.onReached(delivery, isAuthentic());
+    const request = new Request(url, { method: 'POST', headers: delivery.headers });
     const answer = await machine.request('webhook', request, delivery.body);
     if (answer === null) return { outcome: 'failed' };
     const { response, acceptedAtMs } = answer;
     const stoodStillUntilMs = machine.life?.standsStillUntilMs ?? 0;
-    deps.onAnswered(delivery, response.status, time.nowMs - Math.max(acceptedAtMs, stoodStillUntilMs));
+    deps.onAnswered({
+      delivery,
+      status: response.status,
+      ms: time.nowMs - Math.max(acceptedAtMs, stoodStillUntilMs),
+      isAuthentic: isAuthentic(),
+    });
     await time.sleep(wayMs());
     return { outcome: 'answered', status: response.status };
   };
 
   const transmitter: Transmitter = {
-    transmit: async (delivery) => {
+    transmit: async (delivery, url) => {
       inFlight += 1;
       const late = time.sleep(ACK_TIMEOUT_MS).then((): Transmission => ({ outcome: 'timeout' }));
-      const outcome = deliver(delivery).finally(() => (inFlight -= 1));
+      const outcome = deliver(delivery, url).finally(() => (inFlight -= 1));
       return Promise.race([outcome, late]);
     },
     close: () => Promise.resolve(),
@@ -143,7 +159,12 @@ export function createCarriers(deps: CarrierDeps): {
       }
     };
 
-  return { transmitter, transport, inFlight: () => inFlight };
+  const sendUnread = async (unread: Unread): Promise<void> => {
+    await time.sleep(wayMs());
+    await deps.machine().refuse(unread);
+  };
+
+  return { transmitter, sendUnread, transport, inFlight: () => inFlight };
 }
 
 function callOf(

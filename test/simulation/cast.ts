@@ -6,7 +6,7 @@ import { createRandom } from '../../src/sandbox/world/random.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
 import { createPerformer, type Stage } from './actions.ts';
-import { createCarriers } from './carriers.ts';
+import { createCarriers, type WebhookAnswer } from './carriers.ts';
 import { Fleet } from './fleet.ts';
 import type { installGlobals } from './globals.ts';
 import type { EpochClocks } from './journal.ts';
@@ -15,18 +15,25 @@ import { Machine } from './machine.ts';
 import { Mail } from './mail.ts';
 import { Observer, oldestDue } from './observer.ts';
 import type { Plan } from './plan.ts';
+import { Proxy } from './proxy.ts';
 import type { Report } from './report.ts';
+import { Secrets } from './secrets.ts';
 import { StoreSide } from './store-side.ts';
+import { Strangers } from './strangers.ts';
+import { Undisturbed } from './undisturbed.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 import { Waiting } from './waiting.ts';
 import { Answered } from './watch/answered.ts';
 import { Calls } from './watch/calls.ts';
+import { Calm } from './watch/calm.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Delivered } from './watch/delivered.ts';
 import { GuardWatch } from './watch/guard.ts';
+import { Probed } from './watch/probed.ts';
 import { Promises, type Gone } from './watch/promises.ts';
 import { Seen } from './watch/seen.ts';
 import { Trusted } from './watch/trusted.ts';
+import { WayInWatch } from './watch/way-in.ts';
 
 interface CastOptions {
   readonly plan: Plan;
@@ -55,6 +62,9 @@ const HIDING = [
   "service's clock set back",
   "service's clock set forward",
 ];
+
+/** Wrong quantities, and not only late ones. */
+const LYING = ['no_warehouses', 'listed_twice', 'hidden_warehouse'].map((fault) => `reads: ${fault}`);
 
 /** A list may have left out a product that the store has now. */
 const RETURNING = [
@@ -85,9 +95,16 @@ export class Cast {
   readonly guard: GuardWatch;
   readonly promises: Promises;
   readonly calls: Calls;
+  /** Watches a story in which only changes and strangers happen. */
+  readonly calm: Calm | null;
   readonly seen: Seen;
   readonly delivered: Delivered;
   readonly trusted: Trusted;
+  readonly wayIn: WayInWatch;
+  readonly probed: Probed;
+  readonly undisturbed: Undisturbed;
+  readonly proxy: Proxy;
+  readonly #strangers: Strangers;
   readonly #side: StoreSide;
   readonly #globals: ReturnType<typeof installGlobals>;
 
@@ -102,14 +119,41 @@ export class Cast {
     this.consumer = new Consumer(fault);
     this.guard = new GuardWatch(fault);
     this.seen = new Seen(fault, () => time.nowMs, !plan.leavesOutWarehouses);
-    this.trusted = new Trusted(fault);
+    const nowMs = (): number => time.nowMs;
+    this.undisturbed = new Undisturbed(nowMs);
+    this.calm = plan.isCalm ? new Calm({ fault, nowMs, service: () => this.service }) : null;
+    this.trusted = new Trusted({ fault, nowMs, verifyWithinMs: () => this.#verifyWithinMs() });
+    this.wayIn = new WayInWatch({
+      fault,
+      nowMs,
+      service: () => this.service,
+      isOnItsWay: () => !this.isDrained(),
+      isLying: () => LYING.some((what) => report.has(what)),
+      undisturbedMs: () => this.undisturbed.forMs,
+      onBarrier: (atMs) => {
+        this.trusted.showsUntil(atMs);
+        this.probed.explained();
+      },
+      count: report.count,
+    });
+    this.probed = new Probed({
+      fault,
+      nowMs,
+      service: () => this.service,
+      wayIn: this.wayIn,
+      maxRps: () => this.machine.settings.maxRps,
+      undisturbedMs: () => this.undisturbed.forMs,
+    });
     this.promises = new Promises(
       fault,
       (db, gone) => {
         this.guard.removed(db, gone);
         this.#checkDeleted(gone);
       },
-      (productId, sentAtMs) => this.seen.merged(productId, sentAtMs),
+      (productId, sentAtMs) => {
+        const sighting = this.seen.merged(productId, sentAtMs);
+        if (sighting !== null) this.probed.merged(productId, sighting);
+      },
     );
     this.calls = new Calls(fault, (productId, detail) => {
       this.promises.sawDetail(productId, detail);
@@ -135,12 +179,23 @@ export class Cast {
       machine: () => fleet?.next() ?? this.receiver,
     });
     this.inFlight = incoming.inFlight;
-    this.mail = new Mail(
+    this.proxy = new Proxy({
       time,
-      fleet === null ? incoming.transmitter : this.#noticingLosses(incoming.transmitter),
-      () => this.service.webhookSecret,
-      report.count,
-    );
+      random: this.#random('proxy'),
+      carrier: fleet === null ? incoming.transmitter : this.#noticingLosses(incoming.transmitter),
+      sendOtherProtocol: () =>
+        incoming.sendUnread({ reason: 'wrong_protocol', status: 400, seen: 'the PROXY protocol' }),
+      onSpoilt: ({ items }) => this.delivered.lost(items),
+    });
+    this.#strangers = new Strangers({
+      time,
+      random: this.#random('strangers'),
+      service: () => this.service,
+      carrier: incoming.transmitter,
+      sendUnread: incoming.sendUnread,
+      count: report.count,
+    });
+    this.mail = new Mail(time, this.proxy, () => this.service.webhookSecret, report.count);
     this.service = this.#openService();
     this.#side = new StoreSide(time, this.service, () => this.stage.mistakes.size > 0);
     const host = this.#host();
@@ -154,6 +209,7 @@ export class Cast {
       log: (line) => report.trace(`mirror: ${line}`),
       onOpen: ({ db }, epoch) => {
         this.promises.watch(db, this.machine.disk.journal.db);
+        this.wayIn.opened(db, this.machine.disk.journal.db);
         if (epoch !== null) this.#onNewEpoch(db, epoch);
       },
       onEnded: () => this.calls.died(),
@@ -173,13 +229,25 @@ export class Cast {
         })
       : this.machine;
     this.machine.disk.onFault = fault;
-    this.machine.disk.onCommitted = (db) => this.promises.check(db);
+    this.machine.disk.onCommitted = (db) => {
+      this.promises.check(db);
+      this.wayIn.committed(db);
+    };
     this.stage = this.#openStage();
     this.performer = createPerformer(this.stage);
   }
 
   get machines(): ReadonlySet<Machine> {
     return new Set([this.receiver, this.machine]);
+  }
+
+  /** Something disturbs the mirror now, other than changes, losses, and what strangers and proxies do. */
+  isDisturbed(): boolean {
+    if (this.fleet !== null || this.stage.isCut || this.performer.isDisturbing()) return true;
+    return [...this.machines].some(
+      ({ isRunning, isSuspended, life }) =>
+        !isRunning || isSuspended || (life !== null && life.standsStillUntilMs > this.time.nowMs),
+    );
   }
 
   isAsleep(): boolean {
@@ -230,16 +298,21 @@ export class Cast {
       isCut: () => this.stage.isCut,
       dateAheadMs: plan.dateAheadMs,
       leavesOutWarehouses: plan.leavesOutWarehouses,
-      onReached: (delivery) => {
+      onReached: (delivery, isAuthentic) => {
+        if (!isAuthentic) {
+          this.delivered.lost(delivery.items);
+          return;
+        }
         this.trusted.reached(delivery.items);
         this.delivered.reached(delivery);
       },
-      onAnswered: (delivery, status, ms) => {
+      onAnswered: (answer) => {
+        const { delivery, status } = answer;
         if (status === 204) this.delivered.answered(delivery.items);
         this.#forProductsOf(delivery.items, (productId) => this.seen.delivered(productId));
         const misleading = delivery.items.filter((item) => this.delivered.passesForLast(item));
         this.#forProductsOf(misleading, (productId) => this.seen.forget(productId));
-        this.#onAnswered(delivery, status, ms);
+        this.#onAnswered(answer);
       },
       onCall: (call) => this.calls.onCall(call, () => this.#oldestDue()),
     };
@@ -268,6 +341,8 @@ export class Cast {
     service.network.intercept = (delivery) => {
       this.delivered.happened(delivery.items);
       this.trusted.happened(delivery.items);
+      this.wayIn.happened(delivery.items);
+      this.calm?.happened(delivery.items);
       this.#forProductsOf(delivery.items, (productId) => this.seen.touched(productId));
       const isReadable = this.mail.nextFate.mangling !== 'broken_json';
       const verdict = this.mail.route(delivery);
@@ -330,6 +405,10 @@ export class Cast {
       machine: this.machine,
       receiver: this.receiver,
       lives: this.#openLives(),
+      proxy: this.proxy,
+      strangers: this.#strangers,
+      secrets: new Secrets(this.service, this.machines),
+      undisturbed: this.undisturbed,
       mail: this.mail,
       count: report.count,
       readLatencyMs: this.plan.readLatencyMs,
@@ -381,6 +460,7 @@ export class Cast {
     change();
     this.isHealing = true;
     this.seen.restore();
+    this.wayIn.replaced();
   }
 
   #openFleet(): Fleet {
@@ -410,16 +490,27 @@ export class Cast {
     this.seen.restore();
   }
 
-  #onAnswered(delivery: Delivery, status: number, ms: number): void {
-    const { report, receiver } = this;
+  #onAnswered({ delivery, status, ms, isAuthentic }: WebhookAnswer): void {
+    const { report, receiver, time } = this;
     report.count(`answered ${status}`);
     const shown = Buffer.from(delivery.body).toString('utf8').slice(15, 40);
     report.trace(`webhook answered ${status} after ${Math.round(ms)} ms: ${shown}`);
     // The receiver's thread answers nothing while it waits for the disk.
     if (ms > SLOWEST_ANSWER_MS + receiver.slowestCommitMs)
       report.fault(`an answer took ${Math.round(ms)} ms`);
-    if (status === 204) this.answered.add(delivery, receiver.life, this.time.nowMs);
+    if (!isAuthentic) {
+      if (status < 400 || status >= 500) report.fault(`a request that nobody signed was answered ${status}`);
+      this.wayIn.refused(delivery);
+      return;
+    }
+    this.wayIn.answered(delivery, status, time.nowMs - ms);
+    if (status === 204) this.answered.add(delivery, receiver.life, time.nowMs);
     else if (status !== 503) report.fault(`an authentic delivery was answered ${status}`);
+  }
+
+  #verifyWithinMs(): number | null {
+    const { reconcileCron, verifyWithinHours } = this.machine.settings;
+    return reconcileCron === null ? null : verifyWithinHours * 3_600_000;
   }
 
   #oldestDue(): string[] {

@@ -2,6 +2,9 @@
 import type { Random } from '../../src/sandbox/world/random.ts';
 import { MANGLINGS, STRUCTURE, type Action, type Fate, type Operation } from './plan.ts';
 
+/** Longer than a wrong value may be trusted (watch/trusted.ts). */
+export const QUIET_MS = 18_000;
+
 export type Length = 'short' | 'long';
 
 export interface Weather {

@@ -4,10 +4,12 @@ import {
   drawDeed,
   drawOperation,
   drawWeather,
+  QUIET_MS,
   quietTroubles,
   type Length,
   type Weather,
 } from './draw-deeds.ts';
+import { drawInFront, drawWayInStory } from './draw-way-in.ts';
 import { drawSocketRoom, lifeTroubles } from './life-plan.ts';
 import {
   SCENE_NAMES,
@@ -23,7 +25,14 @@ import {
 const MINUTE_MS = 60_000;
 
 export function drawPlan(seed: number, kind: Kind = 'history'): Plan {
-  return kind === 'lives' ? drawLives(seed) : drawHistory(seed, kind);
+  if (kind !== 'lives') return drawHistory(seed, kind);
+  const plan = drawLives(seed);
+  const story = drawWayInStory(seed);
+  return story === null ? plan : { ...plan, ...story, steps: inOrder(story.steps) };
+}
+
+function inOrder(steps: readonly Step[]): Step[] {
+  return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
 
 function drawLives(seed: number): Plan {
@@ -75,7 +84,8 @@ function drawLives(seed: number): Plan {
     leavesOutWarehouses: false,
     dateAheadMs: 0,
     activeMs: atMs,
-    steps: [...steps, ...drawFlood(seed, atMs)].toSorted((one, other) => one.atMs - other.atMs),
+    isCalm: false,
+    steps: inOrder([...steps, ...drawFlood(seed, atMs), ...drawInFront(seed, 'lives', atMs)]),
   };
 }
 
@@ -87,8 +97,6 @@ function drawFlood(seed: number, activeMs: number): Step[] {
   return [{ atMs: random.int(0, activeMs), action }];
 }
 
-/** Longer than a wrong value may be trusted (watch/trusted.ts). */
-const QUIET_MS = 18_000;
 const LONGEST_TROUBLE_MS = 120_000;
 
 function troubledMs(action: Action): number {
@@ -122,7 +130,7 @@ function drawHistory(seed: number, kind: Kind): Plan {
   const leavesOutWarehouses = store.chance(0.15);
   const dateAheadMs = store.pick([0, 0, 0, 0, 0, 5_000, 600_000]);
   const scenes = drawScenes(createRandom(seed, 'scenes'), activeMs, leavesOutWarehouses);
-  steps.push(...scenes, ...drawFlood(seed, activeMs));
+  steps.push(...scenes, ...drawFlood(seed, activeMs), ...drawInFront(seed, kind, activeMs));
   steps.sort((a, b) => a.atMs - b.atMs);
   const isDateAlone = dateAheadMs === 600_000 && store.chance(0.7);
   const isPlain =
@@ -151,6 +159,7 @@ function drawHistory(seed: number, kind: Kind): Plan {
     leavesOutWarehouses,
     dateAheadMs,
     activeMs,
+    isCalm: false,
     steps: steps.filter(
       ({ action }) =>
         !(leavesOutWarehouses && isUnlisted(action)) &&

@@ -106,7 +106,7 @@ function drawHalf(random: Random): Half {
   return random.pick(['both', 'receiver', 'mirror', 'mirror'] as const);
 }
 
-function drawLife(random: Random, files: FileDeed | null): LifeDeed {
+export function drawLife(random: Random, files: FileDeed | null): LifeDeed {
   const end = random.pick(['stop', 'stop', 'stop', 'kill', 'kill', 'power_cut', 'reboot'] as const);
   return {
     do: 'life',

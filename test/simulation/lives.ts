@@ -216,7 +216,8 @@ export class Lives {
     count('secret replaced');
     const previous = service.network.webhookSecret;
     service.network.webhookSecret = `${previous}-replaced`;
-    receiver.webhookSecrets = [service.network.webhookSecret, previous];
+    for (const machine of this.#machines('both'))
+      machine.webhookSecrets = [service.network.webhookSecret, previous];
   }
 
   #damage(action: FileDeed): void {

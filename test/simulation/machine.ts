@@ -4,6 +4,8 @@
  */
 import type { Platform, RunningService } from '../../src/app/platform.ts';
 import { startService } from '../../src/app/service.ts';
+import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
+import { verifySignature } from '../../src/store-api/signature.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -13,6 +15,7 @@ import type { TokenFile, TokenState } from '../../src/store-api/token/token-file
 import type { Transport } from '../../src/store-api/transport/transport.ts';
 import { receiverSettings } from '../../src/app/receiver-settings.ts';
 import type { HostTime } from '../../src/platform/host-time.ts';
+import type { Unread } from '../../src/platform/listen.ts';
 import { runReceiver, type ReceiverPlatform } from '../../src/receiver/run-receiver.ts';
 import type { Thread } from '../../src/platform/thread.ts';
 import type { ApplyThread } from '../../src/mirror/mirror.ts';
@@ -67,12 +70,17 @@ export interface MachineOptions {
 
 type ApplyOwner = Parameters<typeof serveApply>[0];
 
-type Fetch = (request: Request, bindings: unknown) => Response | Promise<Response>;
+interface App {
+  readonly fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
+  readonly onUnread?: (unread: Unread) => void;
+}
 
 interface Process {
   readonly life: Life;
   readonly user: DiskUser;
-  readonly listeners: Map<number, Fetch>;
+  readonly listeners: Map<number, App>;
+  /** Those of its start. */
+  readonly webhookSecrets: readonly string[];
   service: RunningService | null;
 }
 
@@ -155,7 +163,8 @@ export class Machine {
     const { globals } = this.#options;
     const life = newLife();
     const user: DiskUser = { isAlive: () => life.alive, onCommit: () => this.effect() };
-    const process: Process = { life, user, listeners: new Map(), service: null };
+    const { webhookSecrets } = this;
+    const process: Process = { life, user, listeners: new Map(), webhookSecrets, service: null };
     this.#process = process;
     globals.life = life;
     try {
@@ -207,21 +216,23 @@ export class Machine {
     return process;
   }
 
-  async stop(): Promise<void> {
+  /** @returns false if the process was killed before its end. */
+  async stop(): Promise<boolean> {
     const process = this.#process;
     const service = process?.service ?? null;
     if (process === null || service === null) {
       this.kill();
-      return;
+      return false;
     }
     process.service = null;
     process.listeners.clear();
     await this.#inside(process.life, () => service.stop());
-    if (!process.life.alive) return;
+    if (!process.life.alive) return false;
     process.life.end();
     this.#options.onEnded();
     this.#process = null;
     this.disk.closeAllOf(process.user);
+    return true;
   }
 
   standStill(ms: number): void {
@@ -244,27 +255,39 @@ export class Machine {
   async request(port: keyof typeof PORT, request: Request, body: Uint8Array): Promise<Answered | null> {
     const serving = await this.#serving(port);
     if (serving === null) return null;
-    const { life, fetch } = serving;
+    const { life, app } = serving;
     const { time } = this.#options;
     const acceptedAtMs = time.nowMs;
     const incoming = incomingOf(request, body);
-    const answered = this.#inside(life, () => fetch(request, { incoming }));
+    const answered = this.#inside(life, () => app.fetch(request, { incoming }));
     const response = await Promise.race([answered, life.death]);
     return response === undefined || !life.alive ? null : { response, acceptedAtMs };
   }
 
+  /** A request that the listener of the public port refuses before anything reads it. */
+  async refuse(unread: Unread): Promise<void> {
+    const serving = await this.#serving('webhook');
+    if (serving !== null) this.#inside(serving.life, () => serving.app.onUnread?.(unread));
+  }
+
+  /** Whether the process that runs, or else the next one, has the secret that the webhook was signed with. */
+  knowsSecretOf({ body, headers }: Pick<Delivery, 'body' | 'headers'>): boolean {
+    const secrets = this.#process?.webhookSecrets ?? this.webhookSecrets;
+    return verifySignature(secrets, body, headers['X-Service-Signature'] ?? '');
+  }
+
   /** @returns the process that accepts a connection; null if it is refused or dropped. */
-  async #serving(port: keyof typeof PORT): Promise<{ readonly life: Life; readonly fetch: Fetch } | null> {
+  async #serving(port: keyof typeof PORT): Promise<{ readonly life: Life; readonly app: App } | null> {
     const { time } = this.#options;
     for (;;) {
       if (this.isSuspended) return null;
       const process = this.#process;
-      const fetch = process?.listeners.get(PORT[port]);
-      if (process !== null && fetch !== undefined) {
+      const app = process?.listeners.get(PORT[port]);
+      if (process !== null && app !== undefined) {
         const { life } = process;
         if (life.standsStillUntilMs > time.nowMs)
           await time.sleep(life.standsStillUntilMs - time.nowMs, WORLD);
-        if (life.alive) return { life, fetch };
+        if (life.alive) return { life, app };
         // Another process may listen by now.
         continue;
       }
@@ -345,7 +368,7 @@ export class Machine {
 
   #listen(process: Process): Platform['listen'] {
     return (app, { host, port }) => {
-      process.listeners.set(port, app.fetch as Fetch);
+      process.listeners.set(port, app as App);
       if (port === PORT.webhook) this.socket?.served();
       return Promise.resolve({
         host,

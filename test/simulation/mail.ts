@@ -1,8 +1,10 @@
 /** Carries webhooks as their fates say: lost, late, twice, or with a body that nobody expects. */
 import { sign, type Delivery } from '../../src/sandbox/network/webhooks.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/network/transmit.ts';
+import { TEST_HEADER } from '../../src/store-api/signature.ts';
 import { present } from '../shared/present.ts';
 import type { Fate, Mangling } from './plan.ts';
+import { WEBHOOK_URL } from './proxy.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 
 export const PLAIN: Fate = { lost: false, delayMs: 0, againMs: null, mangling: 'none' };
@@ -53,7 +55,7 @@ export class Mail implements Transmitter {
     const old = this.#sent.at(-back);
     if (old === undefined) return;
     this.#count('replayed delivery');
-    void this.#carrier.transmit(old, '');
+    void this.#carrier.transmit(old, WEBHOOK_URL);
   }
 
   sendUnknownEvent(): void {
@@ -78,10 +80,25 @@ export class Mail implements Transmitter {
     });
   }
 
+  /** As `stock-mirror send` does. @param secret of the mirror. */
+  sendTest(secret: string): void {
+    this.#count('test webhook');
+    this.#strange += 1;
+    const requestTimeMs = this.#time.nowMs;
+    const envelope = {
+      event_type: 'stock_available_updated',
+      request_time: requestTimeMs,
+      data: { items: [] },
+    };
+    const body = Buffer.from(JSON.stringify({ request_id: `test-${this.#strange}`, ...envelope }));
+    const headers = { 'X-Service-Signature': sign(body, secret), [TEST_HEADER]: '1' };
+    void this.#carrier.transmit({ requestId: '', requestTimeMs, items: [], body, headers }, WEBHOOK_URL);
+  }
+
   #sendStrange(body: object): void {
     this.#strange += 1;
     const text = JSON.stringify({ request_id: `strange_${this.#strange}`, ...body });
-    void this.#carrier.transmit(this.#signed(null, text), '');
+    void this.#carrier.transmit(this.#signed(null, text), WEBHOOK_URL);
   }
 
   close(): Promise<void> {

@@ -58,6 +58,10 @@ export function isAllApplied(db: Db): boolean {
   );
 }
 
+export function hasTrusted(db: Db): boolean {
+  return isTrue(db, 'SELECT EXISTS (SELECT 1 FROM mirror_sellable WHERE trusted = 1)');
+}
+
 export function isResyncing(db: Db): boolean {
   return isTrue(
     db,

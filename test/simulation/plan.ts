@@ -1,6 +1,7 @@
 /** A run, drawn from its seed before it begins, so that a failing one can be shortened. */
 import type { DiskFault, DiskName } from './disk.ts';
 import type { LifeDeed } from './life-plan.ts';
+import type { WayInDeed } from './way-in-plan.ts';
 
 export const OPERATIONS = [
   ...(['adjust', 'add', 'order', 'cancel', 'ship', 'flip', 'burst', 'assemble', 'disassemble'] as const),
@@ -42,6 +43,7 @@ export interface SceneDeed {
 export type Action =
   | SceneDeed
   | LifeDeed
+  | WayInDeed
   | {
       readonly do: 'operation';
       readonly what: Operation;
@@ -112,6 +114,8 @@ export interface Plan {
   readonly leavesOutWarehouses: boolean;
   readonly dateAheadMs: number;
   readonly activeMs: number;
+  /** Nothing happens but changes, whose webhooks all arrive, and what strangers do. */
+  readonly isCalm: boolean;
   readonly steps: readonly Step[];
 }
 

@@ -81,7 +81,7 @@ function needsSweep(cast: Cast): boolean {
 
 async function settleWebhooks(cast: Cast): Promise<void> {
   const { service, mail, waiting } = cast;
-  const isQuiet = (): boolean => cast.inFlight() === 0 && mail.waiting === 0;
+  const isQuiet = (): boolean => cast.inFlight() === 0 && mail.waiting === 0 && cast.proxy.waiting === 0;
   let isFlushed = false;
   void service.network.flush().then(() => (isFlushed = true));
   const isSettledNow = (): boolean => isFlushed && isQuiet();

@@ -3,7 +3,7 @@ import { createRandom } from '../../src/sandbox/world/random.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { Cast } from './cast.ts';
 import { installGlobals } from './globals.ts';
-import { isAllApplied } from './observer.ts';
+import { hasTrusted, isAllApplied, shownState } from './observer.ts';
 import type { Plan } from './plan.ts';
 import { describe, Report } from './report.ts';
 import { comeToRest } from './rest.ts';
@@ -73,6 +73,7 @@ async function play(cast: Cast): Promise<Outcome> {
 }
 
 function sampleAgain(cast: Cast, wrongness: WrongnessMeter): void {
+  if (cast.isDisturbed()) cast.undisturbed.note();
   reading(cast, (db) => sample(cast, db, wrongness));
   cast.time.after(SAMPLE_EVERY_MS, WORLD, () => sampleAgain(cast, wrongness));
 }
@@ -80,11 +81,19 @@ function sampleAgain(cast: Cast, wrongness: WrongnessMeter): void {
 function sample(cast: Cast, db: Db, wrongness: WrongnessMeter): void {
   const { plan, service } = cast;
   checkFeedTrust(db, cast.report.fault);
-  if (isAllApplied(db)) cast.isHealing = false;
+  if (isAllApplied(db)) {
+    cast.isHealing = false;
+    cast.wayIn.appliedAll();
+  }
   if (!cast.isHealing) cast.seen.check(db, service);
   cast.checkMoved(db);
   wrongness.sample(db, service, SAMPLE_EVERY_MS);
-  if (plan.kind === 'lives') checkTrusted(cast, db);
+  checkWayIn(cast, db);
+  cast.calm?.check(db);
+  if (plan.kind === 'lives') {
+    checkTrusted(cast, db);
+    cast.probed.check(db);
+  }
   // Nodes with different clocks leave the order unknown; an answered delivery may not be applied yet.
   if (plan.nodeSkewMs === 0 && isAllApplied(db) && cast.isDrained()) cast.delivered.checkLevels(db, service);
 }
@@ -92,7 +101,15 @@ function sample(cast: Cast, db: Db, wrongness: WrongnessMeter): void {
 function checkTrusted(cast: Cast, db: Db): void {
   // No program reads the mirror while its machine is suspended or off.
   if (cast.isAsleep()) cast.trusted.unread();
-  else cast.trusted.check(db, cast.service, cast.time.nowMs);
+  else cast.trusted.check(db, cast.service);
+}
+
+/** While the way in is unproven or webhooks are missing, nothing is trusted. */
+function checkWayIn({ wayIn, report }: Cast, db: Db): void {
+  if (wayIn.wayIn === null || wayIn.wayIn === 'proven') return;
+  const shown = shownState(db);
+  if (shown?.state === 'live') report.fault(`the state is live, and the way in is ${wayIn.wayIn}`);
+  if (hasTrusted(db)) report.fault(`rows are trusted, and the way in is ${wayIn.wayIn}`);
 }
 
 function pollAgain(cast: Cast, random: ReturnType<typeof createRandom>): void {

@@ -56,13 +56,15 @@ export class Seen {
     if (sightings.length > SIGHTINGS_KEPT) sightings.shift();
   }
 
-  merged(productId: string, sentAtMs: number): void {
+  /** @returns when the answer was sampled; null if it is not known, or not true. */
+  merged(productId: string, sentAtMs: number): number | null {
     const product = this.#of(productId);
     const sighting = product.sightings.findLast((one) => one.sentAtMs === sentAtMs);
-    if (sighting === undefined) return;
+    if (sighting === undefined) return null;
     product.sightings = product.sightings.filter((one) => one !== sighting);
     product.watchUntilMs = this.#nowMs() + WATCH_MS;
     product.seenAtMs = sighting.isTrue ? Math.max(product.seenAtMs ?? 0, sighting.sampledAtMs ?? 0) : null;
+    return sighting.isTrue ? sighting.sampledAtMs : null;
   }
 
   delivered(productId: string): void {

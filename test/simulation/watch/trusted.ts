@@ -1,11 +1,24 @@
 /**
- * A value that a reader may trust is right, whatever happened to processes, machine and files. The only exception is
- * the one loss without a trace: the network lost the last webhook of a level (docs/architecture.md#promises).
+ * A value that a reader may trust is right, whatever happened to processes, machine, files and the way in. The only
+ * exception is the one loss without a trace: the last webhook of a level did not arrive (docs/architecture.md#promises).
+ * It is one until everything is read after a barrier or a proven outage, and for the bound of the schedule at most.
  */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { SentItem } from '../../../src/sandbox/network/webhooks.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
+
+interface LastChange {
+  readonly item: SentItem;
+  readonly atMs: number;
+}
+
+interface TrustedOptions {
+  readonly fault: (what: string) => void;
+  readonly nowMs: () => number;
+  /** VERIFY_WITHIN_HOURS; null if nothing is read by schedule. */
+  readonly verifyWithinMs: () => number | null;
+}
 
 interface Row {
   readonly key: string;
@@ -16,21 +29,27 @@ interface Row {
 const TOLERATED_MS = 12_000;
 
 export class Trusted {
-  readonly #fault: (what: string) => void;
-  /** Last change of each level. */
-  readonly #last = new Map<string, SentItem>();
+  readonly #options: TrustedOptions;
+  readonly #last = new Map<string, LastChange>();
   readonly #reached = new WeakSet<SentItem>();
   readonly #wrongSinceMs = new Map<string, number>();
   /** Bundles that may have changed with the catalogue, which no webhook says, until the mirror has them right. */
   readonly #untold = new Set<string>();
-  longestMs = 0;
+  /** Until then, changes that did not arrive are no exception. */
+  #shownUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(fault: (what: string) => void) {
-    this.#fault = fault;
+  constructor(options: TrustedOptions) {
+    this.#options = options;
   }
 
   happened(items: readonly SentItem[]): void {
-    for (const item of items) this.#last.set(`${item.id}/${item.warehouse_id}`, item);
+    const atMs = this.#options.nowMs();
+    for (const item of items) this.#last.set(`${item.id}/${item.warehouse_id}`, { item, atMs });
+  }
+
+  /** Rows that are trusted from now on show every change until then. */
+  showsUntil(atMs: number): void {
+    this.#shownUntilMs = Math.max(this.#shownUntilMs, atMs);
   }
 
   /** The network has carried a delivery to the host; from here on, losing it is the program's fault. */
@@ -46,17 +65,18 @@ export class Trusted {
     this.#wrongSinceMs.clear();
   }
 
-  check(db: Db, { truth }: SimulatedService, nowMs: number): void {
+  check(db: Db, { truth }: SimulatedService): void {
+    const nowMs = this.#options.nowMs();
     const held = trustedRows(db);
     const wrong = new Map<string, string>();
     const { levels, variants } = truth.snapshot();
-    const haveReached = new Map<string, boolean>();
+    const mustBeRight = new Map<string, boolean>();
     for (const { variantId, warehouseId, availableQty, kind } of levels) {
       const key = `${variantId}/${warehouseId}`;
-      const hasReached = this.#hasReached(key);
-      haveReached.set(variantId, (haveReached.get(variantId) ?? true) && hasReached);
+      const isKnown = this.#isKnown(key);
+      mustBeRight.set(variantId, (mustBeRight.get(variantId) ?? true) && isKnown);
       const qty = held.get(key);
-      if (kind === 'pulled' || qty === undefined || qty === availableQty || !hasReached) continue;
+      if (kind === 'pulled' || qty === undefined || qty === availableQty || !isKnown) continue;
       wrong.set(key, `${qty}, the store has ${availableQty}`);
     }
     for (const { variantId, availableQty, kind } of variants) {
@@ -66,22 +86,27 @@ export class Trusted {
       // A bundle moves with the webhooks of its components.
       const components = truth.variant(variantId)?.components.map(({ variant }) => variant.id) ?? [];
       const moving = kind === 'bundle' ? components : [variantId];
-      if (moving.every((id) => haveReached.get(id) === true))
+      if (moving.every((id) => mustBeRight.get(id) === true))
         wrong.set(variantId, `${qty}, the store has ${availableQty}`);
     }
     for (const key of this.#wrongSinceMs.keys()) if (!wrong.has(key)) this.#wrongSinceMs.delete(key);
     for (const [key, how] of wrong) {
       const sinceMs = this.#wrongSinceMs.get(key) ?? nowMs;
       this.#wrongSinceMs.set(key, sinceMs);
-      this.longestMs = Math.max(this.longestMs, nowMs - sinceMs);
       if (nowMs - sinceMs > TOLERATED_MS)
-        this.#fault(`${key} is trusted and wrong: the mirror has ${how}, and the last webhook was not lost`);
+        this.#options.fault(
+          `${key} is trusted and wrong: the mirror has ${how}, and no loss explains it any more`,
+        );
     }
   }
 
-  #hasReached(key: string): boolean {
+  /** The mirror has had the last change of the level, or has had to read it. */
+  #isKnown(key: string): boolean {
     const last = this.#last.get(key);
-    return last === undefined || this.#reached.has(last);
+    if (last === undefined || this.#reached.has(last.item) || last.atMs <= this.#shownUntilMs) return true;
+    const { nowMs, verifyWithinMs } = this.#options;
+    const withinMs = verifyWithinMs();
+    return withinMs !== null && nowMs() - last.atMs > 1.1 * withinMs;
   }
 }
 
