@@ -10,7 +10,7 @@ import { faultsSchema, readFaults, setFaults } from '../sandbox/control/faults.t
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Comparison } from './demo/compare.ts';
 import { DATABASE, startMirror, type MirrorProcess } from './demo/mirror-process.ts';
-import { Story, write } from './demo/story.ts';
+import { soldWords, Story, write } from './demo/story.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -114,9 +114,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
       `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
     );
     await untilLive(mirror.ops, sandbox, wait);
-    story.say(
-      `the mirror has read every product: ${counted(story.compare().differences.length, 'difference')}`,
-    );
+    story.say(`the mirror has read every product: ${soldWords(story.compare())}`);
 
     const calm = faultsSchema.parse(readFaults(sandbox));
     setFaults(sandbox, BAD_NETWORK);
@@ -222,8 +220,10 @@ async function comesToRest(
 }
 
 /** @param isAtRest no read was due when the values were compared. */
-export function judge({ differences, values, leftOut }: Comparison, isAtRest: boolean) {
+export function judge(comparison: Comparison, isAtRest: boolean) {
+  const { differences, values, leftOut } = comparison;
   const lines = [
+    soldWords(comparison),
     `${values} stock levels, totals and products compared with the store's; left out: ` +
       `${leftOut} levels of resold products, which only webhooks report`,
     ...differences.slice(0, DIFFERENCES_SHOWN).map((line) => colours.red(line)),

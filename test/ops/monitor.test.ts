@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { pino } from 'pino';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Monitor } from '../../src/ops/monitor.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
@@ -160,4 +161,31 @@ test('shows a cause in state and metric while its reason lasts', async () => {
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
   operator.blocked = null;
   expect(await value('stock_mirror_cause{code="credentials"}')).toBe(0);
+});
+
+test('logs no cause and no state while a start takes less than 10 s', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let nowMs = T0;
+  const logged: unknown[] = [];
+  const monitor = new Monitor();
+  const watch = monitor.watch({
+    databases: newDatabases(),
+    sampler: null,
+    operator: { blocked: null, verificationBound: null },
+    hasStream: false,
+    now: () => nowMs,
+    log: pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line)) }),
+  });
+  watch.start();
+  onTestFinished(() => watch.stop());
+  const wait = (ms: number): void => {
+    nowMs += ms;
+    monitor.receive(heartbeat(nowMs));
+    vi.advanceTimersByTime(1_000);
+  };
+  wait(9_000);
+  expect(logged).toEqual([]);
+  wait(1_000);
+  expect(logged).toMatchObject([{ cause: 'starting' }, { state: 'stale' }]);
 });

@@ -6,8 +6,12 @@ type Truth = Pick<Sandbox['truth'], 'snapshot'>;
 
 export interface Comparison {
   readonly values: number;
-  /** Values that the mirror has and does not mark as suspect. */
-  readonly certain: number;
+  /** Rows of `mirror_sellable`. */
+  readonly sellable: number;
+  /** Of these, those that a program may sell now. */
+  readonly trusted: number;
+  /** Of these, those whose quantity differs from the store's. */
+  readonly trustedWrong: number;
   /** Levels that only webhooks report, where one may be missing. */
   readonly leftOut: number;
   readonly differences: readonly string[];
@@ -25,16 +29,25 @@ const LEVEL: Columns<Row> = {
   value: `available_qty || ' (product ' || coalesce(product_id, 'unknown') || ', sku ' || coalesce(sku, 'none') || ')'`,
 };
 
-/** Reads the database as an ERP would, in one statement. @param missed variants whose pulled levels are left out. */
-export function compareWithTruth(
-  databasePath: string,
-  truth: Truth,
-  missed: ReadonlySet<string> = new Set(),
-): Comparison {
+interface SoldRow {
+  readonly id: string;
+  readonly quantity: number;
+  readonly trusted: number;
+}
+
+const SOLD: Columns<SoldRow> = {
+  id: `coalesce('level ' || variant_id || '/' || warehouse_id, 'total ' || variant_id)`,
+  quantity: 'available_qty',
+  trusted: 'trusted',
+};
+
+function readRows(databasePath: string): {
+  readonly rows: readonly Row[];
+  readonly sold: readonly SoldRow[];
+} {
   const db = openReader(databasePath);
-  let rows;
   try {
-    rows = prepareRows<[], Row>(
+    const rows = prepareRows<[], Row>(
       db,
       LEVEL,
       (columns) => `
@@ -46,16 +59,29 @@ export function compareWithTruth(
         UNION ALL
         SELECT 'product ' || product_id, 0, name
         FROM mirror_products`,
-    ).all();
+    );
+    const sold = prepareRows<[], SoldRow>(db, SOLD, (columns) => `SELECT ${columns} FROM mirror_sellable`);
+    return db.transaction(() => ({ rows: rows.all(), sold: sold.all() }))();
   } finally {
     db.close();
   }
+}
+
+/** Reads the database as an ERP would, in one transaction. @param missed variants whose pulled levels are left out. */
+export function compareWithTruth(
+  databasePath: string,
+  truth: Truth,
+  missed: ReadonlySet<string> = new Set(),
+): Comparison {
+  const { rows, sold } = readRows(databasePath);
   const held = new Map(rows.map((row) => [row.id, row]));
   const { levels, variants, products } = truth.snapshot();
   const real = new Map<string, string>();
+  const quantities = new Map<string, number>();
   let leftOut = 0;
   for (const { variantId, warehouseId, availableQty, productId, sku, kind } of levels) {
     const id = `level ${variantId}/${warehouseId}`;
+    quantities.set(id, availableQty);
     // Two losses may cancel out in the total that reads show, and leave the row unsuspected.
     if (kind === 'pulled' && (held.get(id)?.suspect !== 0 || missed.has(variantId))) {
       held.delete(id);
@@ -63,13 +89,17 @@ export function compareWithTruth(
     } else real.set(id, `${availableQty} (product ${productId}, sku ${sku ?? 'none'})`);
   }
   for (const { variantId, availableQty, kind, productId } of variants) {
+    quantities.set(`total ${variantId}`, availableQty);
     real.set(`total ${variantId}`, `${availableQty} (${kind}, product ${productId})`);
   }
   for (const { productId, name } of products) real.set(`product ${productId}`, name);
+  const trusted = sold.filter((row) => row.trusted === 1);
   const ids = [...new Set([...real.keys(), ...held.keys()])];
   return {
     values: real.size,
-    certain: [...real.keys()].filter((id) => held.get(id)?.suspect === 0).length,
+    sellable: sold.length,
+    trusted: trusted.length,
+    trustedWrong: trusted.filter(({ id, quantity }) => quantities.get(id) !== quantity).length,
     leftOut,
     differences: ids
       .filter((id) => real.get(id) !== held.get(id)?.value)

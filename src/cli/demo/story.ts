@@ -57,10 +57,7 @@ export class Story {
   }
 
   summary(): string {
-    const { values, certain, differences } = this.compare();
-    // Rounded down, so that 100 % means all.
-    const percent = Math.floor((1_000 * certain) / values) / 10;
-    return `${this.totals()}; now ${differences.length} of ${values} values are wrong, ${percent}% are not suspect`;
+    return `${soldWords(this.compare())}; ${this.totals()}`;
   }
 
   totals(): string {
@@ -71,6 +68,12 @@ export class Story {
       `gaps: ${late} closed by late webhooks, ${proved} proven lost; ${counted(drift, 'value')} repaired`
     );
   }
+}
+
+/** A change whose webhook is on its way, or was lost without a trace, leaves a quantity trusted and wrong for some time. */
+export function soldWords({ sellable, trusted, trustedWrong }: Comparison): string {
+  const known = trustedWrong === 0 ? '' : ', until a webhook or a read shows the change';
+  return `${trusted} of ${sellable} quantities can be sold now; trusted and wrong: ${trustedWrong}${known}`;
 }
 
 export function write(text: string): void {

@@ -39,9 +39,12 @@ interface Decision extends Verdict {
 type HeartbeatFacts = Pick<ProcessFacts, 'isReady' | 'lateSinceMs'>;
 
 const EVERY_MS = 1_000;
+/** An ordinary start takes less, and is not logged as a cause. */
+const START_WITHIN_MS = 10_000;
 
 export class StateWatch {
   readonly #deps: StateWatchDeps;
+  readonly #startedAtMs: number;
   #row: ReceiverRow | null = null;
   #report: ReceiverReport | null = null;
   /** Own clock; while no heartbeat was read, the start of this process. */
@@ -61,6 +64,7 @@ export class StateWatch {
   constructor(deps: StateWatchDeps) {
     const nowMs = deps.now();
     this.#deps = deps;
+    this.#startedAtMs = nowMs;
     this.#receiverAliveAtMs = nowMs;
     this.#awaited = { seq: 0, atMs: nowMs };
   }
@@ -136,7 +140,11 @@ export class StateWatch {
 
   #log(next: Verdict): void {
     const { log } = this.#deps;
+    const isStarting =
+      this.#deps.now() - this.#startedAtMs < START_WITHIN_MS &&
+      next.causes.some(({ code }) => code === 'starting');
     for (const { code, severity, since, owner, message, remedy } of next.causes) {
+      if (isStarting && code === 'starting') continue;
       if (this.#since.has(code)) continue;
       this.#since.set(code, since ?? this.#deps.now());
       log[severity === 'critical' ? 'error' : 'warn']({ cause: code, owner, since }, `${message} ${remedy}`);
@@ -145,6 +153,7 @@ export class StateWatch {
       if (next.causes.some((cause) => cause.code === code) || !this.#since.delete(code)) continue;
       log.info({ cause: code }, 'this cause has ended');
     }
+    if (isStarting) return;
     if (next.state !== this.#logged) {
       const half = this.#deps.writer === null ? 'receiver' : 'mirror';
       log.info({ state: next.state }, `the ${half} is ${next.state}`);

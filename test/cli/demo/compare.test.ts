@@ -34,9 +34,12 @@ function compared(sql: string, missed: readonly string[] = []) {
       product_id DEFAULT 'p1', sku DEFAULT 'S');
     CREATE TABLE mirror_variants (variant_id, available_qty, kind DEFAULT 'own', suspect DEFAULT 0,
       product_id DEFAULT 'p1');
+    CREATE TABLE mirror_sellable (variant_id, available_qty, warehouse_id DEFAULT 'w1', trusted DEFAULT 1);
     CREATE TABLE mirror_products (product_id, name DEFAULT 'Desk Lamp');
     INSERT INTO mirror_stock (variant_id, available_qty) VALUES ('v1', 5), ('v2', -2);
     INSERT INTO mirror_variants (variant_id, available_qty) VALUES ('v1', 5);
+    INSERT INTO mirror_sellable (variant_id, available_qty) VALUES ('v1', 5);
+    INSERT INTO mirror_sellable VALUES ('v2', -2, NULL, 0);
     INSERT INTO mirror_products (product_id) VALUES ('p1');
     ${sql}`);
   db.close();
@@ -75,7 +78,7 @@ test.each<[what: string, sql: string, found: string[]]>([
 });
 
 test('leaves out a pulled level that is suspect, missing or missed a webhook', () => {
-  expect(compared('')).toMatchObject({ values: 4, certain: 4, leftOut: 0 });
+  expect(compared('')).toMatchObject({ values: 4, leftOut: 0 });
   const none = { values: 3, leftOut: 1, differences: [] };
   expect(
     compared(`UPDATE mirror_stock SET available_qty = 7, suspect = 1 WHERE variant_id = 'v2'`),
@@ -86,8 +89,16 @@ test('leaves out a pulled level that is suspect, missing or missed a webhook', (
   );
 });
 
+test('counts what can be sold, and what of it is wrong', () => {
+  expect(compared('')).toMatchObject({ sellable: 2, trusted: 1, trustedWrong: 0 });
+  const wrong = 'UPDATE mirror_sellable SET available_qty = available_qty + 1';
+  expect(compared(wrong)).toMatchObject({ sellable: 2, trusted: 1, trustedWrong: 1 });
+  const gone = `INSERT INTO mirror_sellable (variant_id, available_qty) VALUES ('v9', 0)`;
+  expect(compared(gone)).toMatchObject({ sellable: 3, trusted: 2, trustedWrong: 1 });
+});
+
 test('judges a mirror equal only without a difference and at rest', () => {
-  const equal = { values: 4, certain: 4, leftOut: 0, differences: [] };
+  const equal = { values: 4, sellable: 2, trusted: 2, trustedWrong: 0, leftOut: 0, differences: [] };
   expect(judge(equal, true).exitCode).toBe(0);
   expect(judge(equal, false).exitCode).toBe(1);
   expect(judge({ ...equal, differences: ['level v1/w1: off'] }, true).exitCode).toBe(1);
