@@ -4,10 +4,10 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { inboxPath } from '../inbox/inbox-file.ts';
-import { MOST_COUNTED } from '../mirror/file/suspicion.ts';
 import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/open-for-queries.ts';
+import { sellableWords } from '../ops/shared/words.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
 import { ago, counted } from '../platform/amounts.ts';
@@ -233,9 +233,9 @@ function describe(status: Status, { database, role }: LocalConfig, { hidden }: A
   const parsed = countsSchema.safeParse(status);
   if (!parsed.success) return table(rows);
   const counts = parsed.data;
+  rows.unshift(['can be sold now', `${sellableWords(counts.sellable)} quantities`]);
   rows.push(
     ['mirrored', `${counts.products} products, ${counts.variants} variants, ${counts.levels} stock levels`],
-    ['trusted quantities', trustedOf(counts.sellable)],
     ['pending reads', String(counts.pending_reads)],
     ['open gaps', String(counts.open_gaps)],
     ['last webhook accepted from the store', ago(counts.last_accepted_at)],
@@ -263,10 +263,6 @@ function describe(status: Status, { database, role }: LocalConfig, { hidden }: A
   if (counts.dead_letters > 0) rows.push(['dead letters', `${counts.dead_letters} deliveries or items`]);
   if (counts.last_read_error !== null) rows.push(['failed read', counts.last_read_error]);
   return table(rows);
-}
-
-function trustedOf({ total, trusted }: { readonly total: number; readonly trusted: number | null }): string {
-  return trusted === null ? `more than ${MOST_COUNTED} of ${total} are not` : `${trusted} of ${total}`;
 }
 
 function table(rows: readonly (readonly [name: string, value: string])[]): string {

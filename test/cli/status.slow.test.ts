@@ -33,7 +33,7 @@ test('shows the server’s state and exits 0 only if live', async () => {
   await untilQuiet(home);
   const live = await run(home, 'status');
   expect(live.code).toBe(0);
-  expect(live.stdout).toMatch(/^state +live$/m);
+  expect(live.stdout).toMatch(/^can be sold now +\d+ of \d+ quantities\nstate +live$/m);
   expect(live.stdout).toMatch(/^mirrored +20 products, \d+ variants, \d+ stock levels$/m);
   expect(live.stdout).toMatch(/^last full read +\d+ s ago$/m);
   expect(live.stdout).toMatch(/^last delivery +\d+ s ago$/m);
@@ -63,7 +63,9 @@ test('shows the server’s state and exits 0 only if live', async () => {
 
   // Hidden from `status`, as while a mirror opens its files.
   const lock = lockDatabase(databaseOf(home));
-  expect((await run(home, 'status')).stdout).toMatch(/^state +stale\ncritical +starting \(who can end it/);
+  expect((await run(home, 'status')).stdout).toMatch(
+    /^can be sold now .*\nstate +stale\ncritical +starting \(who can end it/,
+  );
   lock.release();
 
   const atMs = Date.now();

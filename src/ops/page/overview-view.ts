@@ -1,10 +1,10 @@
 import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
 import type { PendingReads } from '../../mirror/queries/overview.ts';
-import type { Lag, Status } from '../../mirror/queries/status.ts';
+import type { Status } from '../../mirror/queries/status.ts';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
-import { requestReasonWords } from '../shared/words.ts';
+import { requestReasonWords, sellableWords } from '../shared/words.ts';
 import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
@@ -16,7 +16,6 @@ interface Overview {
   readonly mirror: Verdict;
   readonly status: Status;
   readonly pending: PendingReads;
-  readonly lag: Lag;
   readonly running: readonly Run[];
   readonly isBlocked: boolean;
   readonly minutes: readonly (Minute | null)[];
@@ -26,9 +25,10 @@ interface Overview {
 
 export function overviewView(overview: Overview): Html {
   const { mirror, running, isBlocked, minutes, nowMs, commandOf } = overview;
-  return html`${answerView(overview)} ${mirror.causes.map((cause) => causeView(cause, { nowMs, commandOf }))}
-  ${running.map((run) => runningView(run, nowMs, isBlocked))} ${valuesView(overview)}
-  ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
+  return html`${answerView(overview)} ${valuesView(overview)}
+  ${mirror.causes.map((cause) => causeView(cause, { nowMs, commandOf }))}
+  ${running.map((run) => runningView(run, nowMs, isBlocked))} ${plotsView(minutes, nowMs)}
+  ${requestsView(overview)}`;
 }
 
 export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs' | 'commandOf'>): Html {
@@ -75,22 +75,14 @@ function currentWords(suspects: number | null, total: number): string {
 
 const quantities = (total: number): string => count(total, 'quantity', 'quantities');
 
-function valuesView({ status, lag, nowMs }: Overview): Html {
-  const { sellable, suspect_count: suspects } = status;
-  const suspectView =
-    suspects === 0
-      ? '0'
-      : html`<a href="/stock?suspect=1">${suspectWords(suspects)}</a> of ${quantity(sellable.total)}`;
+function valuesView({ status, nowMs }: Overview): Html {
+  const sold = sellableWords(status.sellable);
+  const soldView = status.suspect_count === 0 ? sold : html`<a href="/stock?suspect=1">${sold}</a>`;
   const values: readonly (readonly [name: string, value: Html | string])[] = [
-    ['Suspect quantities', suspectView],
-    ['Products', quantity(status.products)],
-    ['Pending reads', quantity(status.pending_reads)],
-    ['Open gaps', quantity(status.open_gaps)],
-    ['Unapplied deliveries', quantity(lag.deliveries)],
-    ['Last webhook accepted from the store', ago(status.last_accepted_at, nowMs)],
-    ['Last delivery', ago(status.last_delivery_at, nowMs)],
-    ['Last full read', ago(status.last_full_sync_at, nowMs)],
-    ['Oldest read', ago(status.oldest_verified_at, nowMs)],
+    ['Can be sold now', soldView],
+    ['Waiting to be read', quantity(status.pending_reads)],
+    ['Last webhook', ago(status.last_accepted_at, nowMs)],
+    ['Oldest check', ago(status.oldest_verified_at, nowMs)],
   ];
   return html`<article>
     ${facts(values, 'values')}

@@ -70,11 +70,10 @@ export function createPage(deps: PageDeps): Pages {
   };
 
   app.get('/', async (c) => {
-    const [status, pending, running, lag] = await Promise.all([
+    const [status, pending, running] = await Promise.all([
       deps.state.status(),
       reader.ask('pendingReads'),
       reader.ask('runningRuns'),
-      reader.ask('lag'),
     ]);
     const mirror = deps.watch.of(status);
     const minutes = deps.timeline.minutes();
@@ -84,7 +83,6 @@ export function createPage(deps: PageDeps): Pages {
       pending,
       running,
       isBlocked: operator.blocked !== null,
-      lag,
       minutes,
       nowMs: now(),
       commandOf,

@@ -2,6 +2,8 @@
 import type { ReadReason } from '../../core/drift-reasons.ts';
 import type { Reason, UNASKED } from '../../core/reasons.ts';
 import type { RunKind } from '../../core/runs.ts';
+import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
+import type { Sellable } from '../../mirror/queries/suspects.ts';
 
 /** Reasons of read requests. */
 const REQUEST_REASON_WORDS: Readonly<Record<Reason | typeof UNASKED, string>> = {
@@ -52,6 +54,14 @@ const RUNS: Readonly<Record<RunKind, string>> = {
 
 export function runName(kind: string): string {
   return found(RUNS, kind) ?? kind;
+}
+
+/** The number that the mirror is for: `104 of 108`. */
+export function sellableWords({ total, trusted }: Sellable): string {
+  const all = total.toLocaleString('en');
+  return trusted === null
+    ? `fewer than ${(total - MOST_COUNTED).toLocaleString('en')} of ${all}`
+    : `${trusted.toLocaleString('en')} of ${all}`;
 }
 
 function found<T>(words: Readonly<Record<string, T>>, code: string): T | undefined {

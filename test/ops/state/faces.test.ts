@@ -213,7 +213,7 @@ test('shows when a webhook of the store was last accepted, and who can end a cau
     return {
       accepted: [
         /last webhook accepted from the store +(.*)/.exec(command)?.[1],
-        /Last webhook accepted from the store (.*?) *Last delivery/.exec(page)?.[1],
+        /Last webhook (.*?) *Oldest check/.exec(page)?.[1],
         /last webhook accepted from the store: (.*)/.exec(findings)?.[1],
       ],
       owners: [
