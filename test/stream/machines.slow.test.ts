@@ -13,6 +13,7 @@ import {
   inboxRows,
   memoryFolder,
   plainVariants,
+  proveWayIn,
   startMirror,
   startService,
   rows,
@@ -37,6 +38,7 @@ const HELD_LONG_MS = 15_000;
 const NO_QUORUM_MS = 15_000;
 const TICK_MS = 10;
 const WATCHED_EVERY_MS = 1_000;
+const PROVED_EVERY_MS = 1_000;
 /** On a quiet machine 10 s; a busy one decides and writes the state later. */
 const WRONG_MS = Number(process.env['MACHINES_WRONG_MS'] ?? 30_000);
 
@@ -128,8 +130,13 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
   const both = await start('both');
   const mirror = await start('mirror');
   const mirrors = [both, mirror, await start('mirror')];
-  // The receivers have proven their way in before the mirrors without a port began to read the stream.
+  // A new mirror begins at the end of the stream, so earlier webhooks prove nothing to it.
+  const proving = setInterval(() => {
+    proveWayIn(receiver.webhookUrl(), sandbox.webhookSecret).catch(() => undefined);
+  }, PROVED_EVERY_MS);
+  t.onTestFinished(() => clearInterval(proving));
   for (const each of mirrors) await untilLive(each);
+  clearInterval(proving);
 
   const trust = watchTrust(t, sandbox, mirrors);
   const report: Record<string, object> = {};
