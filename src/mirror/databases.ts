@@ -1,6 +1,7 @@
 /** The mirror's databases, as the main thread uses them. */
 import { InboxView } from '../inbox/inbox-view.ts';
 import { openInboxReader } from '../inbox/inbox-file.ts';
+import { hostTime } from '../platform/host-time.ts';
 import { startThread } from '../platform/thread.ts';
 import type { Db } from '../sqlite/open.ts';
 import {
@@ -25,8 +26,10 @@ export interface Databases {
 }
 
 export function realFiles(path: string): DatabaseFiles {
+  const { sinceBootMs } = hostTime();
   return {
-    apply: (opening) => startThread('mirror/writer/apply-thread', { path, ...opening }),
+    apply: (opening) =>
+      startThread('mirror/writer/apply-thread', { path, ...opening, sinceBootMs: sinceBootMs() }),
     openReader: () => openForQueries(path),
     openInbox: () => openInboxReader(path),
   };

@@ -5,8 +5,8 @@ import type { Opening } from '../start.ts';
 import { openOwnMirror, serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
 
 const { owner, options } = ownerOfThread<Request<ApplyCalls>, Reply<ApplyEvent>>();
-const { path, ...opening } = options as Opening & { path: string };
+/** `sinceBootMs` is that of `nowMs`: the thread may begin seconds later. */
+const { path, sinceBootMs, ...opening } = options as Opening & { path: string; sinceBootMs: number };
 const host = hostTime();
-const beganMs = host.sinceBootMs();
-const now = (): number => opening.nowMs + host.sinceBootMs() - beganMs;
+const now = (): number => opening.nowMs + host.sinceBootMs() - sinceBootMs;
 serveApply(owner, () => openOwnMirror(path, { ...opening, now }));
