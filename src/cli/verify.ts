@@ -17,6 +17,7 @@ import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { createProgress } from './shared/progress.ts';
 import { checkAll, type Verdict } from './verify/check-all.ts';
+import { GiveUp } from './verify/give-up.ts';
 import { rowsIn, type DifferingValue, type ProductReading, type Rows } from './verify/compare.ts';
 
 interface VerifyOptions {
@@ -42,6 +43,8 @@ export function createCommand(): Command {
 It compares the available quantities of variants and of their warehouses. A difference counts if two checks, at least 3 s
 apart, show the same one and neither side has changed: a change may be on its way. A value that differs in six checks in a
 row and keeps changing is reported as undecided, with exit code 1: run verify again when the store is calmer.
+
+If the store answers nothing for 30 s, it ends without a verdict, with exit code 1.
 
 Without --sample and --product it also reads the store's product list; a product that only one side has is a difference.
 SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY limit its reads, which come on top of a running mirror's.`,
@@ -69,14 +72,15 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
     now: Date.now,
     random: Math.random,
     onBlocked: (why) => {
-      if (why !== null && why.kind !== 'credentials') progress.say(`waiting: ${why.message}`);
+      if (why?.kind === 'rate_limited') progress.say(`waiting: ${why.message}`);
     },
   });
   const interrupted = interruptible();
   /** Ends the waits of the other workers when one has failed. */
   const over = new AbortController();
   const signal = AbortSignal.any([interrupted, over.signal]);
-  const store = { client, throttle, signal };
+  const giveUp = new GiveUp((error) => over.abort(error));
+  const store = { client, throttle, giveUp, signal };
   const pluck = (sql: string): string[] => db.prepare<[], string>(sql).pluck().all();
   let verdict;
   let held: ReadonlySet<string>;
@@ -101,10 +105,11 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
     );
     held = new Set(pluck('SELECT product_id FROM due_reads WHERE held = 1'));
   } catch (error) {
-    if (!interrupted.aborted) throw error;
+    if (!interrupted.aborted) throw over.signal.aborted ? over.signal.reason : error;
     progress.say('stopped without a verdict');
     return EXIT.interrupted;
   } finally {
+    giveUp.stop();
     over.abort();
     db.close();
     await client.close();
@@ -122,15 +127,16 @@ const PRODUCT_IDS = 'SELECT product_id FROM mirror_products';
 interface PacedStore {
   readonly client: ServiceClient;
   readonly throttle: Throttle;
+  readonly giveUp: GiveUp;
   readonly signal: AbortSignal;
 }
 
-async function listed({ client, throttle, signal }: PacedStore): Promise<string[]> {
+async function listed({ client, throttle, giveUp, signal }: PacedStore): Promise<string[]> {
   const paced: ServiceClient = {
     ...client,
     listProducts: async (...args) => {
       await throttle.turn(signal);
-      return throttle.send(() => client.listProducts(...args));
+      return giveUp.watch(() => throttle.send(() => client.listProducts(...args)));
     },
   };
   const patient = withRetries(paced, {
@@ -145,14 +151,14 @@ async function listed({ client, throttle, signal }: PacedStore): Promise<string[
 
 /** @param mirrored the id of the mirrored store; undefined before the first read. */
 function readerOf(
-  { client, throttle, signal }: PacedStore,
+  { client, throttle, giveUp, signal }: PacedStore,
   rows: (productId: string) => Rows,
   mirrored: string | undefined,
 ) {
   return async (productId: string): Promise<ProductReading> => {
     await throttle.turn(signal);
     const before = rows(productId);
-    const answer = await throttle.send(() => client.productDetail(productId, { signal }));
+    const answer = await giveUp.watch(() => throttle.send(() => client.productDetail(productId, { signal })));
     const after = rows(productId);
     if (answer.outcome !== 'found') return { before, answer: null, after };
     const { store_id: storeId } = answer.product;

@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describe as describeVerdict, isEqual } from '../../../src/cli/verify.ts';
 import { checkAll } from '../../../src/cli/verify/check-all.ts';
+import { GiveUp } from '../../../src/cli/verify/give-up.ts';
 import { compare, keyOf, rowsIn, type Row, type Rows } from '../../../src/cli/verify/compare.ts';
 import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../src/store-api/snapshot.ts';
+import { ServiceError } from '../../../src/store-api/transport/errors.ts';
 import { detail, DirectWriter, T0, type VariantDetail } from '../../mirror/mirror-file.ts';
 
 const answerOf = (...variants: VariantDetail[]) =>
@@ -226,4 +228,27 @@ test.each([
   const text = describeVerdict(verdict, { names: new Map(), held: new Set(held) });
   for (const pattern of says) expect(text).toMatch(pattern);
   for (const pattern of not) expect(text).not.toMatch(pattern);
+});
+
+test('gives up after 30 s without an answer, and not while the store refuses or asks for a pause', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const given: string[] = [];
+  const giveUp = new GiveUp((error) => given.push(error.message));
+  const fails = (kind: 'unavailable' | 'rate_limited') =>
+    giveUp
+      .watch(() =>
+        Promise.reject(new ServiceError({ kind, endpoint: '/v1/product/detail', description: 'no answer' })),
+      )
+      .catch(() => undefined);
+  await fails('unavailable');
+  vi.advanceTimersByTime(29_000);
+  await fails('rate_limited');
+  vi.advanceTimersByTime(29_000);
+  expect(given).toEqual([]);
+  await fails('unavailable');
+  vi.advanceTimersByTime(15_000);
+  await fails('unavailable');
+  vi.advanceTimersByTime(15_000);
+  expect(given).toEqual(['no verdict: the store could not be read for 30 s (/v1/product/detail: no answer)']);
 });
