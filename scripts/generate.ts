@@ -1,6 +1,6 @@
 /**
  * Generates `.env.example` and the list in docs/configuration.md from src/config/variables.ts, the causes in
- * docs/operating.md and the alert rules from src/ops/state/causes.ts, and the reasons against trust in
+ * docs/causes.md and the alert rules from src/ops/state/causes.ts, and the reasons against trust in
  * docs/reading-the-mirror.md from src/mirror/file/suspicion.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,15 @@ import {
   type VariableName,
 } from '../src/config/variables.ts';
 import { WHY_NOT } from '../src/mirror/file/suspicion.ts';
-import { CAUSE_CODES, causeOf, CAUSES, hasTrait, type CauseRow } from '../src/ops/state/causes.ts';
+import { GUIDE } from '../src/ops/state/cause-guide.ts';
+import {
+  CAUSE_CODES,
+  causeOf,
+  CAUSES,
+  hasTrait,
+  OWNER_WORDS,
+  type CauseRow,
+} from '../src/ops/state/causes.ts';
 
 const WIDTH = 118;
 const BEGIN = 'begin: written by npm run generate';
@@ -73,25 +81,30 @@ function variableList(): string {
   return items.join('\n');
 }
 
-/** Without padding: cells of several sentences would make every row as wide as the widest. */
-function causeTable(): string {
-  const rows = CAUSE_CODES.map((code) => {
+function causeList(): string {
+  const entries = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
+    const { title, lost, over } = GUIDE[code];
     const { alertAfter }: CauseRow = CAUSES[code];
     const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
-    const facts = [urgency, owner, ...(alertAfter === null ? [] : [alertAfter])].join(', ');
-    return `| \`${code}\` (${facts}) | ${message} | ${remedy} |`;
+    const alert = alertAfter === null ? 'no alert of its own' : `alert after ${alertAfter}`;
+    return [
+      `### ${code}`,
+      `**${title}** (${urgency}; ${alert}; ended by ${OWNER_WORDS[owner]})`,
+      [
+        `- **You see:** ${message}`,
+        `- **Lost:** ${lost}`,
+        `- **Do this:** ${remedy}`,
+        `- **Over:** ${over}`,
+      ].join('\n'),
+    ].join('\n\n');
   });
-  const table = ['| cause | meaning | remedy |', '| --- | --- | --- |', ...rows].join('\n');
   const [first, ...others] = CAUSE_CODES.filter((code) => hasTrait(code, 'isCatchingUp'))
     .map((code) => `\`${code}\``)
     .toReversed();
   const catchingUp = `${others.toReversed().join(', ')} or ${first}`;
   const states = `The state is \`stale\` while a critical cause holds, else \`catching_up\` while ${catchingUp} does, and otherwise \`live\`.`;
-  return `${states}\n\n<!-- prettier-ignore -->\n${table}`.replaceAll(
-    /\(docs\/operating\.md(#(\w+))\)/g,
-    '([$2]($1))',
-  );
+  return [states, ...entries].join('\n\n');
 }
 
 function trustReasons(): string {
@@ -113,6 +126,7 @@ function causeRules(): string {
         annotations:
           summary: ${JSON.stringify(`{{ $labels.instance }}: ${message}`)}
           action: ${JSON.stringify(remedy)}
+          runbook_url: 'http://{{ $labels.instance }}/causes#${code}'
 `;
   }).join('');
 }
@@ -139,6 +153,6 @@ async function writePart(name: string, parser: 'markdown' | 'yaml', part: string
 
 writeFileSync(root('.env.example'), envExample());
 await writePart('docs/configuration.md', 'markdown', variableList());
-await writePart('docs/operating.md', 'markdown', causeTable());
+await writePart('docs/causes.md', 'markdown', causeList());
 await writePart('docs/reading-the-mirror.md', 'markdown', trustReasons());
 await writePart('deploy/prometheus/alerts.yml', 'yaml', causeRules());

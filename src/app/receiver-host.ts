@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
 import { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
+import { commandsOf } from '../platform/own-command.ts';
 import { listenPrivately } from './ports.ts';
 import type { Platform, RunningService } from './platform.ts';
 
@@ -49,6 +50,7 @@ export async function startReceiverHost(
       readToken: config.ops.readToken?.reveal() ?? null,
       metrics: monitor.registry,
       watch: watch.state,
+      commandOf: commandsOf(config.command),
       now,
       log,
     });

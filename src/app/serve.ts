@@ -42,14 +42,21 @@ export async function runService(): Promise<number> {
     config.role === 'both'
       ? startReceiverThread({ ...receiverSettings(config), logLevel: config.logLevel })
       : null;
-  const [{ createLog, openOutput }, { realPlatform }, { startService }, { collectDefaultMetrics }] =
-    await Promise.all([
-      import('../platform/log.ts'),
-      import('./platform.ts'),
-      import('./service.ts'),
-      import('prom-client'),
-    ]);
-  const output = openOutput(process.stdout);
+  const [
+    { createLog, isJournal, openOutput },
+    { realPlatform },
+    { startService },
+    { collectDefaultMetrics },
+  ] = await Promise.all([
+    import('../platform/log.ts'),
+    import('./platform.ts'),
+    import('./service.ts'),
+    import('prom-client'),
+  ]);
+  const output = openOutput(process.stdout, {
+    format: config.logFormat,
+    isJournal: isJournal(process.stdout.fd, config.journalStream),
+  });
   const log = createLog(config.logLevel, output);
   // By default, Node writes its warnings to stderr and waits until they are read.
   process.removeAllListeners('warning');

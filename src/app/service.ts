@@ -8,7 +8,7 @@ import { StateSampler } from '../ops/state/state-sampler.ts';
 import { Timeline } from '../ops/state/timeline.ts';
 import type { Listener } from '../platform/listen.ts';
 import { lockIdOf } from '../sqlite/lock.ts';
-import { commandsOfThisProcess } from '../platform/own-command.ts';
+import { commandsOf } from '../platform/own-command.ts';
 import type { Logger } from '../platform/log.ts';
 import type { ServiceConnectionOptions } from '../store-api/client.ts';
 import { Connection } from '../stream/connection.ts';
@@ -165,12 +165,12 @@ function sharedLockouts(
   };
 }
 
-function optionsOfOps({ ops, database, warehouseNames }: Config) {
+function optionsOfOps({ ops, database, warehouseNames, command }: Config) {
   return {
     token: ops.token?.reveal() ?? null,
     readToken: ops.readToken?.reveal() ?? null,
     warehouseNames,
-    commandOf: commandsOfThisProcess(),
+    commandOf: commandsOf(command),
     database: {
       path: database.path,
       // Read when asked: the lock's file is created when the mirror is opened.

@@ -11,7 +11,7 @@ import { sellableWords } from '../ops/shared/words.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
 import { ago, counted } from '../platform/amounts.ts';
-import { commandsOfThisProcess, withOwnCommands } from '../platform/own-command.ts';
+import { commandsOf, withOwnCommands } from '../platform/own-command.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
@@ -53,14 +53,14 @@ const countsSchema = z.object({
 export function createCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
-    .option('--wait', 'wait until the state is live and no read is pending')
+    .option('--wait', 'wait until the state is live')
     .option('--timeout <seconds>', 'how long to wait at most', decimal(0, 1e6))
     .action(async (options: StatusOptions, command: Command) => {
       if (options.timeout !== undefined && options.wait !== true) {
         command.error('error: --timeout needs --wait');
       }
       const config = loadLocalConfig();
-      const answer = options.wait === true ? await waitUntilAtRest(config, options) : await look(config);
+      const answer = options.wait === true ? await waitUntilLive(config, options) : await look(config);
       if (answer === null) {
         process.exitCode = EXIT.interrupted;
         return;
@@ -71,17 +71,18 @@ export function createCommand(): Command {
           ? `${JSON.stringify({ ...status, serving: served })}\n`
           : describe(visibleIn(status), config, answer),
       );
-      const isDone = options.wait === true ? isAtRest(status, config) : status.state === 'live';
-      process.exitCode = isDone ? EXIT.done : EXIT.failed;
+      process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });
   return explained(command, {
     notes: `
-It needs no settings of the store. Exit code 0: a mirror runs, and its state is live; with --wait, no read is pending either.
-While stock changes all the time, some reads are always pending: then use --timeout.
-With ROLE=receiver it shows the receiver's state, and --wait waits until that is live.`,
+It needs no settings of the store. Exit code 0: a mirror runs, and its state is live: every product that can be read was read
+since the last time in which webhooks may have been missed. With ROLE=receiver it shows the receiver's state.`,
     examples: [
       { what: 'the state of the mirror', run: 'stock-mirror status' },
-      { what: 'wait up to 10 minutes for a mirror at rest', run: 'stock-mirror status --wait --timeout 600' },
+      {
+        what: 'wait up to 10 minutes until the mirror is live',
+        run: 'stock-mirror status --wait --timeout 600',
+      },
       {
         what: 'state, causes and how much can be sold, as JSON',
         run: "stock-mirror status --json | jq '{state, causes: [.causes[].code], sellable}'",
@@ -123,26 +124,20 @@ const LOOK_EVERY_MS = 500;
  * @returns null when interrupted. While the mirror does not answer or its file is missing, it may still be
  * starting.
  */
-async function waitUntilAtRest(config: LocalConfig, { timeout }: StatusOptions): Promise<Answer | null> {
+async function waitUntilLive(config: LocalConfig, { timeout }: StatusOptions): Promise<Answer | null> {
   const interrupted = interruptible();
   const untilMs = performance.now() + (timeout ?? Number.POSITIVE_INFINITY) * 1_000;
   for (;;) {
     const isLast = performance.now() >= untilMs;
     try {
       const answer = await look(config);
-      if (isLast || isAtRest(answer.status, config)) return answer;
+      if (isLast || answer.status.state === 'live') return answer;
     } catch (error) {
       if (isLast || error instanceof OtherMirrorError || error instanceof WrongTokenError) throw error;
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
     if (interrupted.aborted) return null;
   }
-}
-
-function isAtRest(status: Status, { role }: LocalConfig): boolean {
-  if (status.state !== 'live') return false;
-  // A host that only receives has no reads.
-  return role === 'receiver' || (status['pending_reads'] === 0 && (status['deliveries_behind'] ?? 0) === 0);
 }
 
 /** @returns null, or the reason if a process should have answered. */
@@ -211,16 +206,16 @@ function ifReadable<T, F>(read: () => T, fallback: F): T | F {
 
 const PAINT = { live: colours.green, catching_up: colours.yellow, stale: colours.red } as const;
 
-function describe(status: Status, { database, role }: LocalConfig, { hidden }: Answer): string {
+function describe(status: Status, { database, role, command }: LocalConfig, { hidden }: Answer): string {
   const { state, causes } = status;
-  const commandOf = commandsOfThisProcess();
+  const commandOf = commandsOf(command);
   const rows: [string, string][] = [['state', PAINT[state](state)]];
   for (const { code, severity, since, owner, message, remedy } of causes) {
     const paint = severity === 'critical' ? colours.red : colours.yellow;
     const age = since === null ? '' : `${ago(since)}, `;
     rows.push(
       [paint(severity), `${code} (${age}who can end it: ${OWNER_WORDS[owner]}): ${message}`],
-      ['what to do', withOwnCommands(remedy, commandOf)],
+      ['what to do', `${withOwnCommands(remedy, commandOf)} More: docs/causes.md#${code}`],
     );
   }
   if (hidden !== null) rows.push([role === 'receiver' ? 'receiver' : 'mirror', hidden]);

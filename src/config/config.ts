@@ -132,7 +132,13 @@ function read(from: Partial<Sources>) {
             caFile: values.STREAM_CA_FILE === null ? null : resolve(sources.cwd, values.STREAM_CA_FILE),
           },
     role: values.ROLE,
+    /** How an operator types `stock-mirror` here; null if unknown. */
+    command: values.STOCK_MIRROR_COMMAND,
     logLevel: values.LOG_LEVEL,
+    /** null: text on a terminal, otherwise JSON. */
+    logFormat: values.LOG_FORMAT,
+    /** Device and inode of systemd's journal; null without one. */
+    journalStream: sources.env['JOURNAL_STREAM'] ?? null,
     warnings,
   });
   return { values, local, problems };

@@ -98,6 +98,7 @@ const oneOf = <const T extends string>(names: readonly T[]) =>
   );
 
 export const role = oneOf(['both', 'receiver', 'mirror']);
+export const logFormat = oneOf(['text', 'json']);
 export const logLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
 
 export function plain(markdown: string): string {

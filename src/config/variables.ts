@@ -77,7 +77,12 @@ export const VARIABLES = {
     'A `receiver` only takes webhooks; a `mirror` runs next to a receiver with the same ' +
       '`DATABASE_PATH`, or takes them from the stream',
   ),
-  LOG_LEVEL: preset('info', is.logLevel, 'Log output: JSON, readable text on a terminal'),
+  STOCK_MIRROR_COMMAND: optional(
+    is.plainText,
+    'How you type `stock-mirror` on this installation; remedies use it. Units, wrapper and compose file set it',
+  ),
+  LOG_LEVEL: preset('info', is.logLevel, 'Log output'),
+  LOG_FORMAT: optional(is.logFormat, 'Form of log lines; by default text on a terminal, otherwise JSON'),
 };
 
 export type VariableName = keyof typeof VARIABLES;

@@ -1,13 +1,12 @@
 import type { Hono } from 'hono';
 import { createGuardedApp } from './access/guarded.ts';
-import { commandsOfThisProcess } from '../platform/own-command.ts';
 import { errorBody } from './shared/api-error.ts';
 import { wantsPage, type OpsEnv } from './shared/env.ts';
 import type { OpsDeps } from './shared/operator.ts';
 
-type ReceiverDeps = Parameters<typeof createGuardedApp>[0] & Pick<OpsDeps, 'metrics' | 'watch'>;
+type ReceiverDeps = Parameters<typeof createGuardedApp>[0] & Pick<OpsDeps, 'metrics' | 'watch' | 'commandOf'>;
 
-export function createReceiverApp({ metrics, watch, ...access }: ReceiverDeps): Hono<OpsEnv> {
+export function createReceiverApp({ metrics, watch, commandOf, ...access }: ReceiverDeps): Hono<OpsEnv> {
   const app = createGuardedApp(access);
   app.get('/metrics', async (c) =>
     c.body(await metrics.metrics(), 200, { 'Content-Type': metrics.contentType }),
@@ -21,7 +20,11 @@ export function createReceiverApp({ metrics, watch, ...access }: ReceiverDeps): 
     if (!wantsPage(c)) return c.notFound();
     // Only people need it, and a receiver is to stay small.
     const { receiverPage } = await import('./page/receiver-view.ts');
-    return c.html(receiverPage(watch.current, { nowMs: access.now(), commandOf: commandsOfThisProcess() }));
+    return c.html(receiverPage(watch.current, { nowMs: access.now(), commandOf }));
+  });
+  app.get('/causes', async (c) => {
+    const { receiverCausesPage } = await import('./page/receiver-view.ts');
+    return c.html(receiverCausesPage(watch.current, commandOf));
   });
   app.notFound((c) =>
     c.json(

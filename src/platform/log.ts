@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { pino, type DestinationStream, type LogFn, type Logger } from 'pino';
 import sonic from 'sonic-boom';
 import { readableLine } from './readable-log.ts';
@@ -24,9 +25,21 @@ export function createLog(level: string, output: DestinationStream = openOutput(
   return pino(options, output);
 }
 
+interface OutputOptions {
+  /** null: text on a terminal, otherwise JSON. */
+  readonly format?: 'text' | 'json' | null;
+  /** Lines begin with their priority for systemd (sd-daemon(3)). */
+  readonly isJournal?: boolean;
+}
+
 /** Takes lines of JSON. Have one for each descriptor: lines of two writers would mix. */
-export function openOutput(stream: NodeJS.WriteStream): DestinationStream {
-  const format = stream.isTTY ? readableLine : (line: string): string => `${visible(line.trimEnd())}\n`;
+export function openOutput(
+  stream: NodeJS.WriteStream,
+  { format: asked = null, isJournal: isPrefixed = false }: OutputOptions = {},
+): DestinationStream {
+  const isText = (asked ?? (stream.isTTY ? 'text' : 'json')) === 'text';
+  const shown = isText ? readableLine : (line: string): string => `${visible(line.trimEnd())}\n`;
+  const format = isPrefixed ? (line: string): string => withPriority(line, shown(line)) : shown;
   const lines =
     'fd' in stream && typeof stream.fd === 'number'
       ? linesTo(stream.fd, (dropped) =>
@@ -38,6 +51,22 @@ export function openOutput(stream: NodeJS.WriteStream): DestinationStream {
       : stream;
   const output: DestinationStream = { write: (line) => lines.write(format(line)) };
   return output;
+}
+
+/** Whether systemd connected this descriptor to its journal. @param stream device and inode. */
+export function isJournal(fd: number, stream: string | null): boolean {
+  if (stream === null) return false;
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  return stream === `${dev}:${ino}`;
+}
+
+const PRIORITIES: Readonly<Record<string, number>> = { fatal: 2, error: 3, warn: 4, info: 6 };
+const DEBUG_PRIORITY = 7;
+
+/** @param shown one or more lines. */
+function withPriority(json: string, shown: string): string {
+  const { level } = JSON.parse(json) as { readonly level: string };
+  return shown.replaceAll(/^(?=.)/gm, `<${PRIORITIES[level] ?? DEBUG_PRIORITY}>`);
 }
 
 /** A SqliteFault names file, fault and remedy, so its stack is omitted. */

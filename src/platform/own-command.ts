@@ -1,40 +1,14 @@
-/** How an operator of this installation types a command (docs/operating.md). */
-import { readFileSync } from 'node:fs';
+/** How an operator of this installation types a command: units, wrapper and compose file set STOCK_MIRROR_COMMAND. */
 
 export type CommandOf = (command: string) => string;
 
-interface Installation {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The entry of the process. */
-  readonly entry: string;
-  /** The text of /proc/self/cgroup; empty without one. */
-  readonly cgroup: string;
-}
-
-/** @returns a function of commands such as `stock-mirror resync --product 5`. */
-export function commandsOf({ env, entry, cgroup }: Installation): CommandOf {
-  const store = /\/stock-mirror(?:-receiver)?@([^/@]+)\.service/.exec(cgroup)?.[1];
-  if (store !== undefined) {
-    return (command) => command.replace(/^stock-mirror /, `stock-mirror-run ${store} `);
-  }
-  const script = env['npm_lifecycle_event'];
-  const isClone = entry.endsWith('.ts') && script !== undefined && script !== 'npx';
-  if (!isClone) return (command) => command;
-  return (command) => {
-    const [, verb = '', options = ''] = /^stock-mirror (\S+)(?: (.*))?$/.exec(command) ?? [];
-    if (verb === '') return command;
-    return options === '' ? `npm run ${verb}` : `npm run ${verb} -- ${options}`;
-  };
-}
-
-export function commandsOfThisProcess(): CommandOf {
-  let cgroup = '';
-  try {
-    cgroup = readFileSync('/proc/self/cgroup', 'utf8');
-  } catch {
-    // Another system than Linux has none.
-  }
-  return commandsOf({ env: process.env, entry: process.argv[1] ?? '', cgroup });
+/**
+ * @param typed `stock-mirror` as it is typed here; null if unknown
+ * @returns a function of commands such as `stock-mirror resync --product 5`.
+ */
+export function commandsOf(typed: string | null, entry = process.argv[1] ?? ''): CommandOf {
+  const prefix = typed ?? (entry.endsWith('.ts') ? 'npm run stock-mirror --' : 'stock-mirror');
+  return (command) => command.replace(/^stock-mirror(?= )/, () => prefix);
 }
 
 /** Replaces the commands between backticks in a remedy. */

@@ -91,7 +91,7 @@ test('status names the file of another mirror at OPS_PORT', async () => {
   );
 });
 
-test('status --wait ends when the mirror is live and no read is pending, or after its time', async () => {
+test('status --wait ends when the mirror is live, also with a pending read, or after its time', async () => {
   const path = lockedPath();
   const database = { path, lockId: lockIdOf(path) };
   const databases = newDatabases();
@@ -106,6 +106,8 @@ test('status --wait ends when the mirror is live and no read is pending, or afte
   };
   expect(await wait('--timeout', '0')).toEqual({ exitCode: 1, state: 'catching_up' });
   const waiting = wait();
+  databases.change(`INSERT INTO due_reads (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms)
+    VALUES ('2', 'derived', 3, 0, 0, 0, 0)`);
   databases.change('UPDATE service_state SET last_full_sync_at_ms = 1');
   // Only the heartbeat shows it.
   await ops.ask('/readyz');

@@ -106,7 +106,10 @@ describe('defaults', () => {
       retentionDays: 30,
       stream: null,
       role: 'both',
+      command: null,
       logLevel: 'info',
+      logFormat: null,
+      journalStream: null,
       warnings: [],
     });
     expect(config.service.clientSecret.reveal()).toBe('s3cret-client');

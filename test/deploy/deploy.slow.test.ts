@@ -76,7 +76,8 @@ describe('systemd', () => {
     expect(status).toBe(0);
     const lines = stdout.trimEnd().replaceAll(folder, '/etc/stock-mirror').split('\n');
     expect(lines.pop()).toBe('3: resync --product 1 2');
-    const asInUnit = (text: string): string => text.replace('/var/lib', '%S').replaceAll('/shop', '/%i');
+    const asInUnit = (text: string): string =>
+      text.replace('/var/lib', '%S').replaceAll(/(?<=[/ ])shop/g, '%i');
     const settings = lines.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1] ?? []);
     const unitLines = [mirror, read('several-machines/stock-mirror.stream.conf')].join('\n').split('\n');
     for (const setting of settings) expect(unitLines).toContain(asInUnit(setting));
@@ -86,8 +87,10 @@ describe('systemd', () => {
     const unitName = present(lines.flatMap((line) => /^--unit=(.+)$/.exec(line)?.[1] ?? [])[0]);
     const inUnit = (setting: string): string =>
       asInUnit(setting.replace(`/run/credentials/${unitName}.service`, '%d'));
-    expect(set).toHaveLength(5);
-    for (const setting of set) expect(unitLines).toContain(`Environment=${inUnit(setting)}`);
+    expect(set).toHaveLength(6);
+    const inLines = (setting: string): boolean =>
+      unitLines.includes(`Environment=${setting}`) || unitLines.includes(`Environment="${setting}"`);
+    for (const setting of set) expect(setting).toSatisfy((each: string) => inLines(inUnit(each)));
   });
 });
 

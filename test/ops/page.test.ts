@@ -5,6 +5,7 @@ import type { RemovalDecision } from '../../src/core/input.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { marked } from '../../src/ops/page/parts.ts';
 import { plotsView } from '../../src/ops/page/plots-view.ts';
+import { CAUSE_CODES } from '../../src/ops/state/causes.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { present } from '../shared/present.ts';
 import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
@@ -92,6 +93,7 @@ const PAGES = [
   '/problems/held',
   '/problems/failing',
   '/problems/differences',
+  '/causes',
 ];
 
 test('says that no value is trusted while webhooks are unproven', async () => {
@@ -150,8 +152,12 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
 
   blocked = { kind: 'credentials', message, untilMs: null, sinceMs: 0 };
   const page = await show(ops, '/');
-  expect(words(page)).toMatch(/Stale .*Do not rely on these values .*What to do: .*SERVICE_CLIENT_SECRET/);
-  expect(page).toContain('<code>credentials</code>');
+  expect(words(page)).toMatch(
+    /Stale .*Do not rely on these values .*The store refuses the credentials .*What to do: .*SERVICE_CLIENT_SECRET/,
+  );
+  expect(page).toContain('<a href="/causes#credentials"><code>credentials</code></a>');
+  const causes = await show(ops, '/causes');
+  expect(CAUSE_CODES.filter((code) => !causes.includes(`<article id="${code}">`))).toEqual([]);
 });
 
 test('finds stock by SKU, id, name and warehouse, in pages, with the age of each row', async () => {
@@ -324,7 +330,9 @@ test('lists held removals, and removes them only with the token typed again', as
   expect(held).toContain(`<div class="choices" id="${decision}">`);
   expect(words(held)).toMatch(/Product 2 product 2 the product S-200 1 5 100 s ago/);
   expect(words(held)).toContain('3 quantities of 3 products, 15 units in all');
-  expect(words(await shown('/'))).toMatch(/until you decide. See the list held_removals warning/);
+  expect(words(await shown('/'))).toMatch(
+    /until you decide. What to do: .* See the list held_removals warning/,
+  );
 
   const decided = { by: 'Ana', reason: 'end of season' };
   for (const [fields, status, problem] of [

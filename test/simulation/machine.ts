@@ -479,7 +479,10 @@ export class Machine {
       retentionDays,
       stream: stream === undefined ? null : STREAM,
       role: this.#options.role,
+      command: null,
       logLevel: 'info',
+      logFormat: null,
+      journalStream: null,
       warnings: [],
     };
   }

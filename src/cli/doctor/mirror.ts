@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { inboxPath } from '../../inbox/inbox-file.ts';
 import { CAUSES } from '../../ops/state/causes.ts';
 import { ago } from '../../platform/amounts.ts';
-import { commandsOfThisProcess, withOwnCommands } from '../../platform/own-command.ts';
+import { commandsOf, withOwnCommands } from '../../platform/own-command.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
@@ -19,7 +19,7 @@ const acceptedSchema = z.object({ last_accepted_at: z.number().nullable() });
 /** The process of this role: a receiver may run without a mirror. */
 export async function checkProcess(config: Config): Promise<Finding[]> {
   const { ops, database, role } = config;
-  const commandOf = commandsOfThisProcess();
+  const commandOf = commandsOf(config.command);
   const [file, cause] =
     role === 'receiver'
       ? ([inboxPath(database.path), 'no_receiver'] as const)

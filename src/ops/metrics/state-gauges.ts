@@ -53,7 +53,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     MIRROR_STATES,
     (mirror, state) => mirror.state === state,
   );
-  oneOf(['cause', 'code', '1 while the cause holds (docs/operating.md).'], CAUSE_CODES, ({ causes }, code) =>
+  oneOf(['cause', 'code', '1 while the cause holds (docs/causes.md).'], CAUSE_CODES, ({ causes }, code) =>
     causes.some((cause) => cause.code === code),
   );
   new Gauge({

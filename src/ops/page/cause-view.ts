@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
+import { GUIDE } from '../state/cause-guide.ts';
 import { OWNER_WORDS, type Cause, type CauseCode } from '../state/causes.ts';
 import { ago, marked } from './parts.ts';
 
@@ -22,10 +23,15 @@ export function causeView(cause: Cause, { nowMs, commandOf }: Shown): Html {
   const { code, severity, owner, since, message, remedy } = cause;
   const list = LISTS[code];
   return html`<article id="cause-${code}" class="${severity}">
-    <p><b>What to do:</b> ${remedyView(remedy, { code, commandOf })}</p>
-    <p>${marked(message)} ${list === undefined ? '' : html`<a href="${list}">See the list</a>`}</p>
+    <header><h2>${GUIDE[code].title}</h2></header>
+    <p>${marked(message)}</p>
+    <p>
+      <b>What to do:</b> ${remedyView(remedy, { code, commandOf })}
+      ${list === undefined ? '' : html`<a href="${list}">See the list</a>`}
+    </p>
     <p class="row quiet">
-      <code>${code}</code> <span>${severity}</span> <span>who can end it: ${OWNER_WORDS[owner]}</span>
+      <a href="/causes#${code}"><code>${code}</code></a> <span>${severity}</span>
+      <span>who can end it: ${OWNER_WORDS[owner]}</span>
       ${since === null ? '' : html`<span>began ${ago(since, nowMs)}</span>`}
     </p>
   </article>`;

@@ -8,6 +8,7 @@ import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import type { Verdict } from '../state/state.ts';
 import { runName } from '../shared/words.ts';
+import { causesView } from './causes-view.ts';
 import { deliveriesView, deliveryView } from './deliveries-view.ts';
 import { STATE_NAMES } from './cause-view.ts';
 import { overviewView, unreadableView } from './overview-view.ts';
@@ -89,6 +90,8 @@ export function createPage(deps: PageDeps): Pages {
     });
     return show(c, { title: 'Overview', at: '/', main });
   });
+
+  app.get('/causes', (c) => show(c, { title: 'Causes', at: '/', main: causesView(commandOf) }));
 
   app.get('/search', async (c) => {
     const typed = (c.req.query('q') ?? '').slice(0, SEARCHED_CHARACTERS);
