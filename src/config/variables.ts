@@ -37,7 +37,7 @@ export const VARIABLES = {
   RECONCILE_CRON: preset(
     '*/15 * * * *',
     is.schedule,
-    'When products whose reads the store refused are tried again. With `off`, there are no ' +
+    'Cron times at which products whose reads the store refused are tried again. With `off`, there are no ' +
       '[scheduled reads](architecture.md#schedule) except after losses, and no value counts as unchecked',
   ),
   VERIFY_WITHIN_HOURS: preset(
@@ -46,7 +46,7 @@ export const VARIABLES = {
     'Every product is read at least this often, by [scheduled reads](architecture.md#schedule); ' +
       'they take at most a fifth of `SERVICE_MAX_RPS`',
   ),
-  RESYNC_CRON: preset('0 3 * * *', is.schedule, 'When the whole catalogue is read'),
+  RESYNC_CRON: preset('0 3 * * *', is.schedule, 'Cron times at which the whole catalogue is read'),
   WAREHOUSE_NAMES: optional(
     is.warehouseNames,
     'Names of warehouses, shown with their ids; `warehouse_name` in the views and the API',
@@ -64,7 +64,11 @@ export const VARIABLES = {
     is.streamUrls,
     'NATS servers that carry deliveries between [several machines](several-machines.md)',
   ),
-  STREAM_NAME: preset('stock-mirror', is.streamName, 'Name of the stream; another one for each store'),
+  STREAM_NAME: preset(
+    'stock-mirror',
+    is.streamName,
+    'Name of the stream. Use a different one for each store',
+  ),
   STREAM_USER: optional(is.plainText, 'User at the NATS servers'),
   STREAM_PASSWORD: optional(is.secret, 'Password of `STREAM_USER`'),
   STREAM_CA_FILE: optional(
