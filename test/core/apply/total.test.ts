@@ -6,6 +6,7 @@ import {
   Mirror,
   mirrorAfterRead,
   missedAt,
+  PRODUCT,
   productSnapshot,
   T0,
   variantSnapshot,
@@ -37,6 +38,19 @@ describe('a total', () => {
     mirror.deliver(AT, change({ warehouseId: '4', old: 3, new: 3, updateTimeMs: AT }));
     expect(mirror.total()).toBe(11);
     expect(mirror.rows('100', null).at(-1)).toMatchObject({ newQty: 9 });
+  });
+
+  test.each<[string, updateTimeMs: number]>([
+    ['before the read, so that the total lacks it', AT - 10 * S],
+    ['after the read', AT + 10 * S],
+  ])('is read again after a change of a stock level that a read left out, made %s', (_, updateTimeMs) => {
+    const mirror = mirrorAfterRead(of({}));
+    mirror.read(of({ availableQty: 5 }, { 1: 5 }), { sentAtMs: AT });
+    expect([mirror.total(), mirror.reason()]).toEqual([5, 'confirm_removal']);
+    mirror.deliver(AT + 10 * S, change({ warehouseId: '2', old: 6, new: 0, updateTimeMs }));
+    expect(mirror.tables.readRequest(PRODUCT)?.isSuspect).toBe(true);
+    mirror.read(of({ availableQty: 5 }, { 1: 5 }), { sentAtMs: AT + 20 * S });
+    expect(mirror.total()).toBe(5);
   });
 
   test('is not overwritten by a read that did not see one of its stock levels, and is read again', () => {
