@@ -1,5 +1,5 @@
 /**
- * `npm run broken-rules`: breaks a rule of receiving on purpose, in a copy of the program, and expects that the
+ * `npm run broken-rules`: breaks a rule of receiving or of the way in on purpose, in a copy of the program, and expects that the
  * simulation (or the named test, where the rule lies below the simulation's seam) sees it.
  */
 import { spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { positiveNumber } from './number-option.ts';
 
 const { seeds, minutes, only } = new Command('npm run broken-rules --')
   .description(
-    'Breaks rules of receiving, one at a time in a copy of the program; the simulation must see each.',
+    'Breaks rules of receiving and of the way in, one at a time in a copy of the program; the simulation must see each.',
   )
   .option('--seeds <n>', 'of the simulation, for each rule', positiveNumber, 40)
   .option('--minutes <m>', 'begin no further seed of a rule after this time', positiveNumber, 3)
@@ -34,12 +34,13 @@ function copyProgram({ changes }: BrokenRule): string {
 }
 
 /** @returns the first line that reports the broken rule; null if nothing saw it. */
-function seenIn(folder: string, { test }: BrokenRule): string | null {
+function seenIn(folder: string, { test, from = 1 }: BrokenRule): string | null {
   const args =
     test === undefined
       ? [
           'scripts/simulate.ts',
-          ...['--kind', 'lives', '--seeds', String(seeds), '--minutes', String(minutes), '--first-failure'],
+          ...['--kind', 'lives', '--from', String(from), '--seeds', String(seeds)],
+          ...['--minutes', String(minutes), '--first-failure'],
         ]
       : ['node_modules/vitest/vitest.mjs', 'run', test];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });

@@ -1,4 +1,4 @@
-/** Rules of receiving, and how each is broken on purpose. */
+/** Rules of receiving and of the way in, and how each is broken on purpose. */
 interface Change {
   readonly file: string;
   /** A text that the file contains exactly once. */
@@ -9,6 +9,8 @@ interface Change {
 export interface BrokenRule {
   readonly name: string;
   readonly changes: readonly Change[];
+  /** A seed of the simulation that tells of the rule; the first if left out. */
+  readonly from?: number;
   /** Run instead of the simulation. */
   readonly test?: string;
 }
@@ -89,6 +91,74 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
         to: `db.pragma('synchronous = NORMAL');`,
       },
     ],
+  },
+  {
+    name: 'a proof that webhooks are missing does not end trust',
+    changes: [
+      {
+        file: 'src/core/merge/way-in.ts',
+        from: `return { ...before, wayIn: 'missing', wayInSinceMs: atMs };`,
+        to: 'return before;',
+      },
+    ],
+    from: 43,
+  },
+  {
+    name: 'the webhook that proves the way in raises no barrier',
+    changes: [
+      {
+        file: 'src/core/apply/apply-delivery.ts',
+        from: `if (state.wayIn !== 'proven') raiseBarrier(work);`,
+        to: '',
+      },
+    ],
+    from: 43,
+  },
+  {
+    name: 'a webhook of the command send proves the way in',
+    changes: [
+      {
+        file: 'src/core/apply/apply-delivery.ts',
+        from: 'if (!input.isTest) noteWebhook(work);',
+        to: 'noteWebhook(work);',
+      },
+    ],
+    from: 73,
+  },
+  {
+    name: 'one read that differs proves that webhooks are missing',
+    changes: [
+      {
+        file: 'src/core/merge/way-in.ts',
+        from: 'shownBeforeMs !== null && shownBeforeMs >= Math.max(afterWebhookMs, trustedAfterMs)',
+        to: 'shownBeforeMs !== null',
+      },
+    ],
+    from: 43,
+  },
+  {
+    name: 'a silence orders no probe',
+    changes: [
+      {
+        file: 'src/reconcile/probe.ts',
+        from: 'if (!this.#inSilence.isOver(nowMs)) return;',
+        to: 'return;',
+      },
+    ],
+    from: 74,
+  },
+  {
+    name: 'a request of a stranger makes everything suspect',
+    changes: [
+      {
+        file: 'src/reconcile/probe.ts',
+        from: 'this.#afterRefusals.begin(nowMs);',
+        to: `this.#afterRefusals.begin(nowMs);
+    const missed = { why: 'port_closed', sinceMs: null, untilMs: nowMs, variantIds: null } as const;
+    await this.#deps.databases.writer.append({ kind: 'missed', atMs: nowMs, ...missed });`,
+      },
+    ],
+    from: 11,
   },
   {
     name: 'an acknowledgement with seq 0 counts',
