@@ -3,7 +3,6 @@ import { findStock, stockFacets } from '../../src/mirror/queries/page/stock.ts';
 import { stockRows } from '../../src/mirror/queries/stock.ts';
 import { trust } from '../../src/mirror/queries/trust.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
-import { plannedOnce } from '../../src/sqlite/prepared.ts';
 import { beat, createLargeMirror, productId, skuOf, variantId, variantsOf } from './large-mirror.ts';
 
 const SHAPES = ['key', 'SKU', 'number', 'page'] as const;
@@ -39,10 +38,10 @@ const LONGEST = {
 } satisfies Readonly<Record<string, (db: Db) => unknown>>;
 
 const CONDITIONS: Readonly<Record<Shape, string>> = {
-  key: 'variant_id = ? AND warehouse_id = ?',
-  SKU: 'sku = ?',
-  number: 'change_seq > ? ORDER BY change_seq LIMIT 1000',
-  page: 'variant_id >= ? ORDER BY variant_id, warehouse_id LIMIT 1000',
+  key: 'variant_id = +? AND warehouse_id = +?',
+  SKU: 'sku = +?',
+  number: 'change_seq > +? ORDER BY change_seq LIMIT 1000',
+  page: 'variant_id >= +? ORDER BY variant_id, warehouse_id LIMIT 1000',
 };
 const ROUNDS = 5;
 const PER_ROUND: Readonly<Record<Shape, number>> = { key: 2_000, SKU: 2_000, number: 20, page: 20 };
@@ -62,7 +61,7 @@ export function measureReaders(path: string, levels: number): Measured {
     };
     const timeUs = (view: string, shape: Shape): number => {
       // Otherwise this library's SQLite plans again for each value, which takes longer than the query.
-      const query = reader.prepare(plannedOnce(`SELECT * FROM ${view} WHERE ${CONDITIONS[shape]}`));
+      const query = reader.prepare(`SELECT * FROM ${view} WHERE ${CONDITIONS[shape]}`);
       if (query.all(...args(shape, 1)).length === 0) throw new Error(`${view} by ${shape}: no row`);
       const used = process.cpuUsage();
       for (let i = 0; i < PER_ROUND[shape]; i += 1) query.all(...args(shape, i));

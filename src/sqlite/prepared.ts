@@ -19,35 +19,6 @@ export function prepareRows<P extends unknown[], Row>(
   return db.prepare(text(list.join(', ')));
 }
 
-const byConnection = new WeakMap<Db, Map<string, Statement>>();
-
-/**
- * Hides a parameter from the planner, which plans again when its value changes: three quarters of a short query's time.
- */
-export function plannedOnce(sql: string): string {
-  return sql.replaceAll(/('[^']*')|[?@]\w*/g, (found, text?: string) => text ?? `+${found}`);
-}
-
-/**
- * Prepares a statement once per connection, because preparing a short query costs more than running it.
- * @param sql one of a bounded number of texts: each stays prepared for the life of the connection.
- */
-export function prepared<P extends unknown[] | object, R = unknown>(
-  db: Db,
-  sql: string,
-): Statement<P extends unknown[] ? P : [P], R> {
-  let statements = byConnection.get(db);
-  if (statements === undefined) byConnection.set(db, (statements = new Map<string, Statement>()));
-  let statement = statements.get(sql);
-  if (statement === undefined) statements.set(sql, (statement = db.prepare(plannedOnce(sql))));
-  return statement as Statement<P extends unknown[] ? P : [P], R>;
-}
-
-/** A query of one column: its rows are values. */
-export function column<P extends unknown[] | object, V>(db: Db, sql: string) {
-  return prepared<P, V>(db, sql).pluck() as Statement<P extends unknown[] ? P : [P], V>;
-}
-
 export function onlyRow<P extends unknown[], R>(query: Statement<P, R>, ...args: P): R {
   const row = query.get(...args);
   if (row === undefined)

@@ -2,7 +2,7 @@
 import { openForQueries } from '../../src/mirror/reader/open-for-queries.ts';
 import { isDamage } from '../../src/sqlite/errors.ts';
 import { type Db } from '../../src/sqlite/open.ts';
-import { prepared } from '../../src/sqlite/prepared.ts';
+import { prepared } from '../shared/prepared.ts';
 import { onVirtualTime } from './virtual-time.ts';
 
 export class Observer {

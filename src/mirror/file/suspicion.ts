@@ -3,8 +3,6 @@
  * `variants`, and the row of `products`, if it is known.
  */
 import { EARLIEST_MS } from '../../core/limits.ts';
-import type { Db } from '../../sqlite/open.ts';
-import { column } from '../../sqlite/prepared.ts';
 import { STATE } from './state.ts';
 
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
@@ -180,15 +178,10 @@ export const SUSPECT_TOTAL = anyOf(TOTAL_GROUNDS);
 /** Of a row of `mirror_stock`. A level that is sold is never unexplained: its reads show it. */
 export const SUSPECT_STOCK = `(${SUSPECT_LEVEL} OR ${UNEXPLAINED})`;
 
-const DISTRUSTED: Case = [
-  'state',
-  `(SELECT ${STATE} = 'stale' OR service_state.state_cause IS 'unproven' FROM service_state)`,
-];
+/** No row is trusted, whatever its own grounds. */
+export const NONE_TRUSTED = `(SELECT ${STATE} = 'stale' OR service_state.state_cause IS 'unproven' FROM service_state)`;
 
-/** @returns whether no row is trusted, whatever its own grounds. */
-export function isDistrusted(db: Db): boolean {
-  return column<[], number>(db, `SELECT ${DISTRUSTED[1]}`).get() === 1;
-}
+const DISTRUSTED: Case = ['state', NONE_TRUSTED];
 
 export const LEVEL_WHY_NOT = firstOf([DISTRUSTED, ...LEVEL_GROUNDS]);
 export const TOTAL_WHY_NOT = firstOf([DISTRUSTED, ...TOTAL_GROUNDS]);

@@ -4,10 +4,9 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { and, asc, eq, getViewSelectedFields, gt, gte, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { query, select, type Params, type Query, type RowOf } from '../../sqlite/query.ts';
-import { isDistrusted } from '../file/suspicion.ts';
 import { mirrorSellable, mirrorStock, mirrorVariants } from '../file/view-columns.ts';
 import { position, type Position } from './changes.ts';
-import { fewSuspects } from './suspects.ts';
+import { fewSuspects, isDistrusted } from './suspects.ts';
 
 /** An absent value matches any. */
 export interface StockFilter {

@@ -1,9 +1,10 @@
 /** Suspect rows, and how much of what a program may sell can be trusted (docs/http-api.md#private-listener). */
+import type { SQL } from 'drizzle-orm';
 import { sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, queryColumn, select } from '../../sqlite/query.ts';
+import { query, queryColumn, select, type Flag } from '../../sqlite/query.ts';
 import { liveCounts } from '../file/schema.ts';
-import { isDistrusted, MOST_COUNTED, SUSPECT_VARIANTS, UNEXPLAINED_VARIANTS } from '../file/suspicion.ts';
+import { MOST_COUNTED, NONE_TRUSTED, SUSPECT_VARIANTS, UNEXPLAINED_VARIANTS } from '../file/suspicion.ts';
 
 const FOUND = query(() =>
   select({ variantId: sql<string>`found.variant_id`, rows: sql<number>`found.suspect_rows` }).from(
@@ -35,6 +36,15 @@ export function suspects(db: Db): Suspects | null {
 }
 
 const TOTAL = query(() => select({ total: liveCounts.sellable }).from(liveCounts));
+
+const IS_DISTRUSTED = queryColumn(() =>
+  select({ isDistrusted: sql.raw(NONE_TRUSTED) as SQL<Flag> }).from(liveCounts),
+);
+
+/** @returns whether no row is trusted, whatever its own grounds. */
+export function isDistrusted(db: Db): boolean {
+  return IS_DISTRUSTED.one(db) === 1;
+}
 
 export interface Sellable {
   /** Rows of `mirror_sellable`. */

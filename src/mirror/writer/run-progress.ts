@@ -1,5 +1,5 @@
 import type { Db } from '../../sqlite/open.ts';
-import { onlyRow, plannedOnce, prepareRows, type Columns } from '../../sqlite/prepared.ts';
+import { onlyRow, prepareRows, type Columns } from '../../sqlite/prepared.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { columnsOf } from '../file/statements.ts';
 
@@ -76,15 +76,16 @@ interface RemainingArgs {
 }
 
 export function prepareRemaining(db: Db): (args: RemainingArgs) => Remaining {
-  const catalogue = prepareRows<[object], Remaining>(db, CATALOGUE, (columns) =>
-    plannedOnce(`SELECT ${columns}`),
-  );
-  const named = prepareRows<[object], Remaining>(db, NAMED, (columns) =>
-    plannedOnce(`
+  const catalogue = prepareRows<[object], Remaining>(db, CATALOGUE, (columns) => `SELECT ${columns}`);
+  const named = prepareRows<[object], Remaining>(
+    db,
+    NAMED,
+    (columns) =>
+      `
       SELECT ${columns}
       FROM json_each(@productIds) AS listed
       LEFT JOIN products ON products.product_id = listed.value
-      LEFT JOIN due_reads ON due_reads.product_id = listed.value`),
+      LEFT JOIN due_reads ON due_reads.product_id = listed.value`,
   );
   return ({ readAfterMs, productIds, nowMs }) =>
     productIds === null

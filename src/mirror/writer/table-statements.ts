@@ -1,5 +1,5 @@
 import type { Db } from '../../sqlite/open.ts';
-import { plannedOnce, prepareRows } from '../../sqlite/prepared.ts';
+import { prepareRows } from '../../sqlite/prepared.ts';
 import { columnsOf, insertInto, upsert, type RowIn, type TableName } from '../file/statements.ts';
 
 /** Column of `products` that the writer maintains. */
@@ -38,17 +38,22 @@ const MISSING_QUANTITIES = `
     LIMIT ?
   )`;
 
-/** The statements of `SqliteTables`: columns named by the schema, prepared once. */
+/**
+ * The statements of `SqliteTables`: columns named by the schema, prepared once. `+?` hides the value from the planner, which
+ * plans again when it changes.
+ */
 export function prepareTables(db: Db) {
   const rows = <Name extends TableName, Without extends keyof RowIn<Name> = never>(
     table: Name,
     condition: string,
     without: readonly Without[] = [],
   ) =>
-    prepareRows<string[], Omit<RowIn<Name>, Without>>(db, columnsOf(db, table, without), (columns) =>
-      plannedOnce(`SELECT ${columns} FROM ${table} ${condition}`),
+    prepareRows<string[], Omit<RowIn<Name>, Without>>(
+      db,
+      columnsOf(db, table, without),
+      (columns) => `SELECT ${columns} FROM ${table} ${condition}`,
     );
-  const text = (sql: string) => db.prepare<string[], string>(plannedOnce(sql)).pluck();
+  const text = (sql: string) => db.prepare<string[], string>(sql).pluck();
   const countLive = (table: string, condition: string) =>
     db
       .prepare<[number], number>(
@@ -58,20 +63,20 @@ export function prepareTables(db: Db) {
   return {
     state: rows('mirror_state', '', ['id']),
     putState: db.prepare(upsert(db, 'mirror_state', ['id'])),
-    stockLevel: rows('stock_levels', 'WHERE variant_id = ? AND warehouse_id = ?'),
-    stockLevelsOf: rows('stock_levels', 'WHERE variant_id = ? ORDER BY warehouse_id'),
-    variant: rows('variants', 'WHERE variant_id = ?', COUNTED),
-    variantsOf: rows('variants', 'WHERE product_id = ? ORDER BY variant_id', COUNTED),
-    product: rows('products', 'WHERE product_id = ?', NOT_OF_RULES),
-    detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
+    stockLevel: rows('stock_levels', 'WHERE variant_id = +? AND warehouse_id = +?'),
+    stockLevelsOf: rows('stock_levels', 'WHERE variant_id = +? ORDER BY warehouse_id'),
+    variant: rows('variants', 'WHERE variant_id = +?', COUNTED),
+    variantsOf: rows('variants', 'WHERE product_id = +? ORDER BY variant_id', COUNTED),
+    product: rows('products', 'WHERE product_id = +?', NOT_OF_RULES),
+    detail: text('SELECT detail_json FROM product_details WHERE product_id = +?'),
     putDetail: db.prepare(upsert(db, 'product_details', ['productId'])),
     noteEvidence: db.prepare(
       `UPDATE products SET evidence_at_ms = @atMs WHERE product_id = @productId AND evidence_at_ms < @atMs`,
     ),
-    readRequest: rows('due_reads', 'WHERE product_id = ?', OF_FAILURES),
+    readRequest: rows('due_reads', 'WHERE product_id = +?', OF_FAILURES),
     putReadRequest: db.prepare(upsert(db, 'due_reads', ['productId'], OF_FAILURES)),
     deleteReadRequest: db.prepare('DELETE FROM due_reads WHERE product_id = ?'),
-    gapsOf: rows('gaps', 'WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq, kind'),
+    gapsOf: rows('gaps', 'WHERE variant_id = +? ORDER BY warehouse_id, inbox_seq, kind'),
     putGap: db.prepare(upsert(db, 'gaps', ['variantId', 'warehouseId', 'inboxSeq', 'kind'])),
     deleteGap: db.prepare(
       'DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND inbox_seq = ? AND kind = ?',

@@ -2,7 +2,7 @@
  * A consumer that follows the mirror by numbers and must end with an equal copy
  * (docs/reading-the-mirror.md#following-changes).
  */
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
 

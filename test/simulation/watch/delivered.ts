@@ -6,7 +6,7 @@ import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { Delivery, SentItem } from '../../../src/sandbox/network/webhooks.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 interface Row {

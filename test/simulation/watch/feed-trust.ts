@@ -2,7 +2,7 @@
 import { MOST_LISTED } from '../../../src/mirror/file/suspicion.ts';
 import { status } from '../../../src/mirror/queries/status.ts';
 import { trust } from '../../../src/mirror/queries/trust.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 interface Row {

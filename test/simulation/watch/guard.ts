@@ -1,6 +1,6 @@
 /** A mass removal needs an operator (docs/architecture.md#mass-removal-guard). */
 import { GUARD_QUANTITIES, GUARD_SHARE, GUARD_WINDOW_MS } from '../../../src/core/limits.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import type { Gone } from './promises.ts';
 

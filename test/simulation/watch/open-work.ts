@@ -1,5 +1,5 @@
 /** Open work of a mirror: it is not at rest before it is done. */
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 const CHORE_SOON = 'bundles_due_at_ms IS NOT NULL';

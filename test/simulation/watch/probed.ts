@@ -3,7 +3,7 @@
  * and again, whether it has changed; and two answers that differ prove that webhooks are missing.
  */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import type { WayInWatch } from './way-in.ts';
 

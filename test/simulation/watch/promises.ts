@@ -3,7 +3,7 @@
  * them, removals need two answers.
  */
 import { CLOCK_BACK_MS } from '../../../src/mirror/new-epoch.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
 import type { EpochClocks } from '../journal.ts';

@@ -4,7 +4,7 @@
  */
 import { available, sellable } from '../../../src/sandbox/world/model.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 interface Sighting {

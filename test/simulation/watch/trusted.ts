@@ -5,7 +5,7 @@
  */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { SentItem } from '../../../src/sandbox/network/webhooks.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 interface LastChange {

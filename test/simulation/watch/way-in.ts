@@ -5,7 +5,7 @@
 import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { Delivery, SentItem } from '../../../src/sandbox/network/webhooks.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { claimsOf } from '../../../src/store-api/claims.ts';
 import { present } from '../../shared/present.ts';

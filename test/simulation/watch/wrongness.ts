@@ -1,6 +1,6 @@
 /** How long values are wrong, and how long without suspicion. */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
-import { prepared } from '../../../src/sqlite/prepared.ts';
+import { prepared } from '../../shared/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 export interface Wrongness {
