@@ -7,7 +7,7 @@ import { inboxPath } from '../inbox/inbox-file.ts';
 import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/open-for-queries.ts';
-import { sellableWords } from '../ops/shared/words.ts';
+import { fullReadWords, sellableWords } from '../ops/shared/words.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
 import { ago, counted } from '../platform/amounts.ts';
@@ -35,6 +35,16 @@ const countsSchema = z.object({
   last_delivery_at: z.number().nullable(),
   last_accepted_at: z.number().nullable(),
   last_full_sync_at: z.number().nullable(),
+  last_full_read: z
+    .object({
+      run_id: z.number(),
+      finished_at: z.number(),
+      took_ms: z.number(),
+      products: z.number(),
+      differences: z.number(),
+      failed: z.number(),
+    })
+    .nullable(),
   oldest_verified_at: z.number().nullable(),
   products: z.number(),
   variants: z.number(),
@@ -235,7 +245,7 @@ function describe(status: Status, { database, role, command }: LocalConfig, { hi
     ['open gaps', String(counts.open_gaps)],
     ['last webhook accepted from the store', ago(counts.last_accepted_at)],
     ['last delivery', ago(counts.last_delivery_at)],
-    ['last full read', ago(counts.last_full_sync_at)],
+    ['last full read', fullReadOf(counts)],
     ['oldest read', ago(counts.oldest_verified_at)],
     ['change feed', `last change ${counts.last_seq}, epoch ${counts.epoch}`],
   );
@@ -258,6 +268,13 @@ function describe(status: Status, { database, role, command }: LocalConfig, { hi
   if (counts.dead_letters > 0) rows.push(['dead letters', `${counts.dead_letters} deliveries or items`]);
   if (counts.last_read_error !== null) rows.push(['failed read', counts.last_read_error]);
   return table(rows);
+}
+
+function fullReadOf({
+  last_full_sync_at: atMs,
+  last_full_read: proof,
+}: z.infer<typeof countsSchema>): string {
+  return proof === null ? ago(atMs) : `${ago(proof.finished_at)}: ${fullReadWords(proof)}`;
 }
 
 function table(rows: readonly (readonly [name: string, value: string])[]): string {

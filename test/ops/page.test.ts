@@ -257,6 +257,12 @@ test('lists runs, and shows one with its progress', async () => {
   expect(await show(ops, '/')).toContain(`href="/runs/${id}"`);
   await endRun(deps, run, null);
   expect(words(await show(ops, '/runs'))).toMatch(/Run 1: full resync done .* 2 of 8/);
+  expect(words(await show(ops, '/'))).toMatch(
+    /Last full read 4 s ago ?: 2 products compared in 0 s, all equal\./,
+  );
+  databases.change('UPDATE runs SET drift = 3, failed = 1 WHERE id = ?', run.id);
+  const proof = { run_id: id, products: 2, differences: 3, failed: 1 };
+  expect((await ops.ask('/api/status')).json).toMatchObject({ last_full_read: proof });
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
 });
 

@@ -1,10 +1,10 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { desc, eq, gt, isNotNull, max, and, asc, min, sql } from '../../sqlite/drizzle.ts';
+import { and, asc, desc, eq, gt, isNotNull, isNull, max, min, ne, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { countOf, query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
-import { deadLetters, dueReads, liveCounts as counts, mirrorState, variants } from '../file/schema.ts';
+import { deadLetters, dueReads, liveCounts as counts, mirrorState, runs, variants } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
 import { sellable, suspects, type Sellable } from './suspects.ts';
 
@@ -67,7 +67,27 @@ const STATUS = query(() =>
     .crossJoin(counts),
 );
 
+/** The last run that read every product: what it compared, and what differed. */
+const LAST_FULL_READ = query(() =>
+  select({
+    run_id: runs.id,
+    finished_at: sql<number>`${runs.finishedAtMs}`,
+    took_ms: sql<number>`${runs.finishedAtMs} - ${runs.startedAtMs}`,
+    products: runs.done,
+    differences: runs.drift,
+    failed: runs.failed,
+  })
+    .from(runs)
+    .where(and(eq(runs.state, 'done'), isNull(runs.productIdsJson), ne(runs.kind, 'search')))
+    .orderBy(desc(runs.id))
+    .limit(1),
+);
+
+export type FullRead = Readonly<RowOf<typeof LAST_FULL_READ>>;
+
 export interface Status extends Readonly<RowOf<typeof STATUS>> {
+  /** null: none yet, or pruned. */
+  readonly last_full_read: FullRead | null;
   readonly sellable: Sellable;
   /** Rows of `mirror_sellable` with a ground of their own, whatever the state; null: more than `MOST_COUNTED`. */
   readonly suspect_count: number | null;
@@ -77,7 +97,12 @@ export interface Status extends Readonly<RowOf<typeof STATUS>> {
 export function status(db: Db): Status {
   return db.transaction(() => {
     const suspect = suspects(db);
-    return { ...STATUS.one(db), sellable: sellable(db, suspect), suspect_count: suspect?.rows ?? null };
+    return {
+      ...STATUS.one(db),
+      last_full_read: LAST_FULL_READ.get(db) ?? null,
+      sellable: sellable(db, suspect),
+      suspect_count: suspect?.rows ?? null,
+    };
   })();
 }
 

@@ -40,6 +40,19 @@ const countsSchema = z.object({
         .meta({ description: 'Those with `trusted = 1`; null: more than 10000 are not.' }),
     })
     .meta({ description: 'Quantities that a program may sell: the rows of mirror_sellable.' }),
+  last_full_read: z
+    .object({
+      run_id: z.int(),
+      finished_at: z.int(),
+      took_ms: z.int(),
+      products: count('Products whose every value was compared with the store’s.'),
+      differences: count(
+        'Values that differed and were corrected, those of bundles after a component included.',
+      ),
+      failed: count('Products that could not be read.'),
+    })
+    .nullable()
+    .meta({ description: 'The last run that read every product; null: none yet, or it is pruned.' }),
   suspect_count: z
     .int()
     .nullable()

@@ -78,8 +78,13 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   counted('oldest_verified_age_seconds', 'Age of the oldest product read.', ({ status }) =>
     age(status.oldest_verified_at),
   );
-  counted('last_full_sync_age_seconds', 'Time since the last full read; NaN: none yet.', ({ status }) =>
+  counted('full_read_age_seconds', 'Time since the last full read; NaN: none yet.', ({ status }) =>
     age(status.last_full_sync_at),
+  );
+  counted(
+    'full_read_differences',
+    'Values that the last full read corrected; NaN: none yet.',
+    ({ status }) => status.last_full_read?.differences,
   );
   gauge(
     'last_delivery_age_seconds',

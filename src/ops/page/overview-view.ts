@@ -4,7 +4,7 @@ import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
-import { requestReasonWords, sellableWords } from '../shared/words.ts';
+import { fullReadWords, requestReasonWords, sellableWords } from '../shared/words.ts';
 import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
@@ -76,6 +76,7 @@ function currentWords(suspects: number | null, total: number): string {
 const quantities = (total: number): string => count(total, 'quantity', 'quantities');
 
 function valuesView({ status, nowMs }: Overview): Html {
+  const proof = status.last_full_read;
   const sold = sellableWords(status.sellable);
   const soldView = status.suspect_count === 0 ? sold : html`<a href="/stock?suspect=1">${sold}</a>`;
   const values: readonly (readonly [name: string, value: Html | string])[] = [
@@ -86,6 +87,14 @@ function valuesView({ status, nowMs }: Overview): Html {
   ];
   return html`<article>
     ${facts(values, 'values')}
+    ${
+      proof === null
+        ? ''
+        : html`<p>
+            <a href="/runs/${proof.run_id}">Last full read</a> ${ago(proof.finished_at, nowMs)}:
+            ${fullReadWords(proof)}.
+          </p>`
+    }
     ${
       status.dead_letters === 0
         ? ''
