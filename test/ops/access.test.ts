@@ -39,9 +39,24 @@ test('refuses programs without the token and redirects browsers to the form', as
   expect((await ops.ask('/readyz')).status).toBe(503);
   const people = await ops.ask('/api/runs?limit=5', { headers: { accept: 'text/html,*/*;q=0.8' } });
   expect(people.status).toBe(303);
-  expect(people.headers['location']).toBe('/login');
+  expect(people.headers['location']).toBe('/login?to=%2Fapi%2Fruns%3Flimit%3D5');
   expect((await ops.ask('/api/status', { headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(200);
   expect((await ops.ask('/api/status', { headers: { authorization: `bearer ${TOKEN}` } })).status).toBe(200);
+});
+
+test.each([
+  ['/problems/held?after=5', '/problems/held?after=5'],
+  ['//evil.example/', '/'],
+  ['/\\evil.example/', '/'],
+  ['https://evil.example/', '/'],
+])('shows the page that was asked for after the sign-in, and never another site: %s', async (to, shown) => {
+  const ops = await startOps(newDatabases(), { token: TOKEN });
+  const answer = await ops.ask('/login', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', origin: ops.url },
+    body: new URLSearchParams({ token: TOKEN, to }).toString(),
+  });
+  expect(answer).toMatchObject({ status: 303, headers: { location: shown } });
 });
 
 test('signs a browser in and out by the form', async () => {

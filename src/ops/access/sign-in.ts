@@ -90,11 +90,15 @@ function cookieFor(c: Context<OpsEnv>) {
 
 export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
   const app = new Hono<OpsEnv>();
-  app.get('/login', (c) => (signIn.by(c) === null ? c.html(loginPage(null)) : c.redirect('/', 303)));
+  app.get('/login', (c) => {
+    const to = ownPath(c.req.query('to'));
+    return signIn.by(c) === null ? c.html(loginPage(null, to)) : c.redirect(to, 303);
+  });
   app.post('/login', async (c) => {
     const form = new URLSearchParams(await c.req.text());
     const isRight = signIn.begin(c, (form.get('token') ?? '').trim());
-    return isRight ? c.redirect('/', 303) : c.html(loginPage('The token is wrong.'), 401);
+    const to = ownPath(form.get('to') ?? undefined);
+    return isRight ? c.redirect(to, 303) : c.html(loginPage('The token is wrong.', to), 401);
   });
   app.post('/logout', (c) => {
     signIn.end(c);
@@ -114,19 +118,29 @@ export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
       c.set('signedInBy', by);
       return next();
     }
-    if (isSafe(c) && wantsPage(c)) return c.redirect('/login', 303);
+    if (isSafe(c) && wantsPage(c)) {
+      const { pathname, search } = new URL(c.req.url);
+      const to = `${pathname}${search}`;
+      return c.redirect(to === '/' ? '/login' : `/login?${new URLSearchParams({ to }).toString()}`, 303);
+    }
     c.header('WWW-Authenticate', 'Bearer');
     return c.json(errorBody('invalid_token', 'send OPS_TOKEN as a bearer token, or sign in at /login'), 401);
   };
 }
 
-function loginPage(problem: string | null): Html {
+/** @returns the path to show after the sign-in; never another site's. */
+function ownPath(to: string | undefined): string {
+  return to !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
+}
+
+function loginPage(problem: string | null, to: string): Html {
   return outsidePage({
     title: 'Sign in',
     message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
     main: html`<article>
       <h1>Sign in</h1>
       <form method="post" action="/login">
+        <input type="hidden" name="to" value="${to}" />
         <input type="text" name="username" value="operator" autocomplete="username" hidden />
         <label>
           Token

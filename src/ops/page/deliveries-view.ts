@@ -1,4 +1,4 @@
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
 import type { Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
 import type {
@@ -80,6 +80,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
   const { seq, arrivedAtMs, bytes, requestId, sentAtMs, sha256, items, itemCount } = delivery;
   const { unreadable, unreadableCount, body, isBodyWhole, isUtf8 } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
+  const pretty = isBodyWhole ? formatted(body) : null;
   const all: readonly (readonly [name: string, value: Html | string])[] = [
     ['Arrived', instant(arrivedAtMs)],
     ['Sent', sentAtMs === null ? 'not stated' : html`${instant(sentAtMs)}, ${apart(arrivedAtMs - sentAtMs)}`],
@@ -112,8 +113,30 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
           received${isBodyWhole ? '' : '; only the first part is shown'}${isUtf8 ? '' : '; � replaces bytes that are not UTF-8'}
         </span>
       </header>
-      <pre id="body-raw" tabindex="0" aria-label="Body as received">${body}</pre>
+      ${pretty === null ? '' : html`<pre id="body-pretty" tabindex="0" aria-label="Body, formatted">${pretty}</pre>`}
+      <details ${pretty === null ? raw('open') : ''}>
+        <summary>As received</summary>
+        <pre id="body-raw" tabindex="0" aria-label="Body as received">${body}</pre>
+      </details>
     </article>`;
+}
+
+/** In every Node that runs this (since 21); the compiler does not know it yet. */
+const { rawJSON } = JSON as typeof JSON & { readonly rawJSON: (text: string) => unknown };
+
+interface Parsed {
+  readonly source?: string;
+}
+
+/** @returns the body with line breaks and its numbers as they were sent; null if it is not JSON. */
+function formatted(body: string): string | null {
+  const asSent = (_key: string, value: unknown, { source }: Parsed = {}): unknown =>
+    typeof value === 'number' && source !== undefined ? rawJSON(source) : value;
+  try {
+    return JSON.stringify(JSON.parse(body, asSent), null, 2);
+  } catch {
+    return null;
+  }
 }
 
 const apart = (ms: number): string =>

@@ -11,6 +11,8 @@ import { runName } from '../shared/words.ts';
 import { causesView } from './causes-view.ts';
 import { deliveriesView, deliveryView } from './deliveries-view.ts';
 import { STATE_NAMES } from './cause-view.ts';
+import type { Status } from '../../mirror/queries/status.ts';
+import { quantity } from './parts.ts';
 import { overviewView, unreadableView } from './overview-view.ts';
 import { problemsNav } from './problems-view.ts';
 import { problemPages, PROBLEMS_LINK } from './problems.ts';
@@ -33,12 +35,19 @@ type PageDeps = Pick<
   | 'log'
 >;
 
+/** The last one has the number of problems. */
+function linksOf(counts: Pick<Status, 'held_removals' | 'failing_reads' | 'dead_letters'> | undefined) {
+  const { held_removals: held = 0, failing_reads: failing = 0, dead_letters: dead = 0 } = counts ?? {};
+  const all = held + failing + dead;
+  const words = all === 0 ? 'Problems' : `Problems ${quantity(all)}`;
+  return [...LINKS, [PROBLEMS_LINK, words]] as const;
+}
+
 const LINKS = [
   ['/', 'Overview'],
   ['/stock', 'Stock'],
   ['/deliveries', 'Deliveries'],
   ['/runs', 'Runs'],
-  [PROBLEMS_LINK, 'Problems'],
 ] as const;
 const VARIANTS_SHOWN = 40;
 const CHANGES_SHOWN = 100;
@@ -61,7 +70,7 @@ export function createPage(deps: PageDeps): Pages {
       server: 'The mirror',
       // A page that cannot be shown now shows itself again once it can.
       everyMs: status === 200 || status === 503 ? EVERY_MS : null,
-      links: LINKS,
+      links: linksOf(deps.state.last?.status),
       at,
       tools: toolsView(deps.watch.current, query, c.get('signedInBy') === 'session'),
       message: '',

@@ -44,9 +44,13 @@ export function idView(id: string): Html {
   return html`<code class="id" title="${id}">${id}</code>`;
 }
 
+/** Longer ids are shown by their last digits. */
+const SHORT_ID = 8;
+const SHOWN_DIGITS = 4;
+
 export function warehouseView(id: string, names: WarehouseNames): Html {
-  const name = names.get(id);
-  return name === undefined ? html`${id}` : html`${name} <span class="quiet">${id}</span>`;
+  const shown = names.get(id) ?? (id.length > SHORT_ID ? `…${id.slice(-SHOWN_DIGITS)}` : id);
+  return html`<span title="${id}">${shown}</span>`;
 }
 
 export function variantLink({ variantId, sku }: VariantName): Html {
@@ -117,9 +121,8 @@ function headView(columns: readonly Column[]): Html {
   </thead>`;
 }
 
-function cellView(cell: Cell, column: Column | undefined, rows = 1): Html {
-  const span = rows === 1 ? '' : raw(`rowspan="${rows}"`);
-  return html`<td role="cell" data-label="${column?.name}" ${column?.look} ${span}>${cell}</td>`;
+function cellView(cell: Cell, column: Column | undefined): Html {
+  return html`<td role="cell" data-label="${column?.name}" ${column?.look}>${cell}</td>`;
 }
 
 /**
@@ -145,8 +148,6 @@ export function table(columns: readonly Heading[], rows: readonly Row[], none: s
 
 interface Group {
   readonly head: Cell;
-  /** The cells after it that span its rows, too. */
-  readonly shared: readonly Cell[];
   /** Their cells begin with the next column. */
   readonly rows: readonly Row[];
 }
@@ -158,14 +159,13 @@ export function groupedTable(columns: readonly Heading[], groups: readonly Group
   return html`<table class="grouped" role="table">
     ${headView(heads)}
     ${groups.map(
-      ({ head, shared, rows }) =>
+      ({ head, rows }) =>
         html`<tbody role="rowgroup">
           ${rows.map(
             ({ id, cells }, at) =>
               html`<tr id="${id}" role="row">
                 ${at === 0 ? html`<th scope="rowgroup" rowspan="${rows.length}" role="rowheader">${head}</th>` : ''}
-                ${at === 0 ? shared.map((cell, index) => cellView(cell, heads[index + 1], rows.length)) : ''}
-                ${cells.map((cell, index) => cellView(cell, heads[index + 1 + shared.length]))}
+                ${cells.map((cell, index) => cellView(cell, heads[index + 1]))}
               </tr>`,
           )}
         </tbody>`,

@@ -50,10 +50,14 @@ export function heldView(page: OpenReadPage, held: HeldRemovals, decision: Decis
   const { reads } = page;
   return html`<article>
       <header><h1>Held removals</h1></header>
-      <p>
-        The store no longer shows these products, or a part of them. Because they are many, the mirror keeps
-        them until you ${reads.length === 0 ? 'decide' : html`<a href="#decision">decide</a>`}.
-      </p>
+      ${
+        reads.length === 0
+          ? ''
+          : html`<p>
+              The store no longer shows these products, or a part of them. Because they are many, the mirror
+              keeps them until you <a href="#decision">decide</a>.
+            </p>`
+      }
       ${table(
         [
           'Product',

@@ -2,7 +2,7 @@ import { html, raw } from 'hono/html';
 import type { stockFacets, StockPage } from '../../mirror/queries/page/stock.ts';
 import type { StockOrder } from '../../mirror/queries/page/stock-order.ts';
 import type { StockLevelRow, StockVariant } from '../../mirror/queries/page/stock-rows.ts';
-import { WHY_NOT } from '../../mirror/file/suspicion.ts';
+import { WHY_NOT, type WhyNot } from '../../mirror/file/suspicion.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/words.ts';
@@ -68,12 +68,11 @@ function addressOf({ text, warehouseId, suspect, empty, order }: StockSearch, pl
 /** A heading whose link sorts, then reverses, then restores the order of ids. */
 interface SortedHeading {
   readonly name: string;
-  readonly isNumeric: boolean;
   readonly title: string;
   readonly first: StockOrder;
 }
 
-function sortedBy(search: StockSearch, { name, isNumeric, title, first }: SortedHeading) {
+function sortedBy(search: StockSearch, { name, title, first }: SortedHeading) {
   const { order } = search;
   const isSorted = order.by === first.by;
   const reversed = { ...first, isFalling: !first.isFalling };
@@ -81,7 +80,6 @@ function sortedBy(search: StockSearch, { name, isNumeric, title, first }: Sorted
   const now = order.isFalling ? ('descending' as const) : ('ascending' as const);
   return {
     name,
-    isNumeric,
     sorting: { to: addressOf({ ...search, order: next }), now: isSorted ? now : ('none' as const), title },
   };
 }
@@ -99,21 +97,18 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
   const headings = [
     sortedBy(search, {
       name: 'Variant',
-      isNumeric: false,
       title: 'Sort by SKU',
       first: { by: 'sku', isFalling: false },
-    }),
-    sortedBy(search, {
-      name: 'Change no.',
-      isNumeric: true,
-      title: 'Sort by the number of the last change (change_seq)',
-      first: { by: 'changed', isFalling: true },
     }),
     'Warehouse',
     numeric('To sell'),
     numeric('On hand'),
     numeric('Reserved'),
-    'Source and age',
+    sortedBy(search, {
+      name: 'Source and age',
+      title: 'Sort by the last change',
+      first: { by: 'changed', isFalling: true },
+    }),
   ];
   return html`<article>
     <header>
@@ -125,7 +120,6 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
       page.variants
         .map((variant) => ({
           head: headOf(variant),
-          shared: [quantity(variant.changeSeq)],
           rows: rowsOf(variant, search, shown),
         }))
         .filter(({ rows }) => rows.length > 0),
@@ -228,13 +222,23 @@ const TOTALS: Readonly<Record<string, string>> = {
 
 const UNVERIFIABLE = 'no read shows the quantity of this warehouse: use the total';
 
+/** Short words, because a title is not shown on a phone. */
+const DOUBTS: Readonly<Record<WhyNot, string>> = {
+  state: 'not trusted',
+  unknown_product: 'unknown product',
+  not_read: 'not read',
+  unchecked: 'not checked',
+  held: 'held',
+  read_due: 'read due',
+  gap: 'gap',
+};
+
 /** Placed before the quantity that may be wrong. */
-export function doubtView({ suspect, whyNot }: Pick<StockLevelRow, 'suspect' | 'whyNot'>): Html | '' {
+export function doubtView({ whyNot }: Pick<StockLevelRow, 'whyNot'>): Html | '' {
   if (whyNot === null) return '';
   if (whyNot === 'unverifiable')
     return html`<span class="quiet" title="${UNVERIFIABLE}">not verified</span> `;
-  const words = suspect ? 'suspect' : 'not trusted';
-  return html`<span class="state odd" title="${WHY_NOT[whyNot]}">${words}</span> `;
+  return html`<span class="state odd" title="${WHY_NOT[whyNot]}">${DOUBTS[whyNot]}</span> `;
 }
 
 interface Sourced extends Pick<StockVariant, 'asOfMs' | 'verifiedAtMs'> {

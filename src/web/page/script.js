@@ -78,6 +78,18 @@ async function ask(url, options) {
   return { isGood: answer.ok, isPage, text: await answer.text() };
 }
 
+/** The next page that is shown replaces these words. */
+function distrust() {
+  fail(`${server} does not answer. The values below are old.`);
+  const badge = document.querySelector('header .state');
+  const headline = document.querySelector('#now h1');
+  if (badge !== null) {
+    badge.className = 'state stale';
+    badge.textContent = 'No answer';
+  }
+  if (headline !== null) headline.textContent = 'Do not rely on these values';
+}
+
 async function look() {
   if (isPosting || document.hidden) return;
   const isOld = document.body.classList.contains('old');
@@ -88,7 +100,7 @@ async function look() {
     if (!isPosting) show(text, isOld);
   } catch {
     document.body.classList.add('old');
-    if (!isOld) fail(`${server} does not answer. The values below are old.`);
+    if (!isOld) distrust();
   }
 }
 
