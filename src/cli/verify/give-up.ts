@@ -36,6 +36,6 @@ export class GiveUp {
   #begin(error: unknown): void {
     const why = error instanceof ServiceError ? `${error.endpoint}: ${error.description}` : messageOf(error);
     const text = `no verdict: the store could not be read for ${GIVE_UP_AFTER_MS / 1_000} s (${why})`;
-    this.#timer ??= setTimeout(() => this.#give(new Error(text, { cause: error })), GIVE_UP_AFTER_MS);
+    this.#timer ??= setTimeout(() => this.#give(new Error(text)), GIVE_UP_AFTER_MS);
   }
 }
