@@ -32,8 +32,10 @@ const S = 1_000;
 const PRODUCTS = 300;
 const CHANGES_PER_SECOND = 2;
 const BEFORE_MS = 5 * S;
-const OUTAGE_MS = 120 * S;
 const NOT_LIVE_WITHIN_MS = 75 * S;
+/** Each mirror is watched for so long after it is no longer live. */
+const WATCHED_MS = 10 * S;
+const LONGEST_OUTAGE_MS = 120 * S;
 /** After the first webhook that is accepted again. */
 const RIGHT_AFTER_MS = 3 * S;
 const LOOK_EVERY_MS = S;
@@ -218,7 +220,9 @@ beforeAll(async () => {
 
   outageBeganAtMs = Date.now();
   for (const { outage, ...way } of subjects) await outage.begin(way);
-  while (Date.now() < outageBeganAtMs + OUTAGE_MS) {
+  const isWatched = ({ observed: { notLiveAfterMs } }: Subject): boolean =>
+    notLiveAfterMs !== null && Date.now() > outageBeganAtMs + notLiveAfterMs + WATCHED_MS;
+  while (Date.now() < outageBeganAtMs + LONGEST_OUTAGE_MS && !subjects.every(isWatched)) {
     await Promise.all(subjects.map((subject) => lookAtOutage(subject, history, outageBeganAtMs)));
     await sleep(LOOK_EVERY_MS);
   }
