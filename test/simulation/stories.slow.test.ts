@@ -3,15 +3,27 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const SCRIPT = join(import.meta.dirname, '../../scripts/simulate.ts');
+/** `.ci/run` draws it from the commit, so that each commit plays other stories. */
+const FROM = process.env['SEED'] ?? '430';
 
-/** Story 443 has conflicts that every read leaves open, for minutes. */
+/** No further story begins after a minute: some take long. What the script prints repeats a failure. */
 test.each([
-  ['twenty stories of loss, disorder and crashes', 20, ['--from', '430', '--kind', 'history']],
-  ['ten stories of life cycles', 10, ['--from', '1', '--kind', 'lives']],
-  ['four stories of receivers, mirrors and a stream', 4, ['--from', '1', '--kind', 'stream']],
-])('keeps every promise in %s', { timeout: 1_800_000 }, (_, seeds, options) => {
-  const args = [SCRIPT, '--seeds', String(seeds), '--first-failure', ...options];
-  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  expect(stdout).toMatch(new RegExp(`^${seeds} seeds in `, 'm'));
+  ['history', 20],
+  ['lives', 10],
+  ['stream', 4],
+])('keeps every promise in stories of %s', { timeout: 1_800_000 }, (kind, seeds) => {
+  const args = [
+    '--kind',
+    kind,
+    '--from',
+    FROM,
+    '--seeds',
+    String(seeds),
+    '--minutes',
+    '1',
+    '--first-failure',
+  ];
+  const { status, stdout } = spawnSync(process.execPath, [SCRIPT, ...args], { encoding: 'utf8' });
+  expect(stdout).toMatch(/^[1-9]\d* seeds in /m);
   expect(status, stdout).toBe(0);
 });
