@@ -1,11 +1,7 @@
 import { ConfigError } from '../config/config.ts';
-import { connectNats, loadNats, type NatsOptions } from '../stream/nats.ts';
+import { loadNats } from '../stream/nats.ts';
 
-/** @throws ConfigError where the packages are not installed. @throws Error when no server is reached. */
-export async function connectStream(options: NatsOptions): ReturnType<typeof connectNats> {
-  return connectNats(await requireNats(), options);
-}
-
+/** @throws ConfigError where the packages are not installed. */
 export async function requireNats(): ReturnType<typeof loadNats> {
   try {
     return await loadNats();

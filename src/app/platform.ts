@@ -1,33 +1,21 @@
 /** The service's surroundings: real sockets and threads, or those of a simulation. */
 import type { Registry } from 'prom-client';
-import type { Config } from '../config/config.ts';
-import type { createOpsApp } from '../ops/app.ts';
-import { listen, type Listener } from '../platform/listen.ts';
-import type { Logger } from '../platform/log.ts';
-import { runReceiver, type ReceiverEvents, type RunningReceiver } from '../receiver/run-receiver.ts';
-import type { Engine } from '../stream/engine.ts';
-import type { NatsOptions } from '../stream/nats.ts';
+import type { Listener } from '../platform/listen.ts';
+import {
+  realReceiver,
+  type ReceiverEvents,
+  type ReceiverPlatform,
+  type RunningReceiver,
+} from '../receiver/run-receiver.ts';
 import { realMirror, type MirrorPlatform } from './mirror.ts';
-import { connectStream } from './nats.ts';
-import { receiverSettings } from './receiver-settings.ts';
 
-export interface Platform extends MirrorPlatform {
-  readonly listen: typeof listen;
-  readonly connectStream: (options: NatsOptions) => Promise<Engine>;
-  /** Loads the private listener's application, which no webhook needs. */
-  readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
-  /** @throws SqliteFault if the inbox cannot be used, Error if the port cannot. */
-  readonly runReceiver: (config: Config, log: Logger, events: ReceiverEvents) => Promise<RunningReceiver>;
+export interface Platform extends MirrorPlatform, ReceiverPlatform {
+  /** Takes over from a receiver that was started in a thread of its own; null: it runs in this thread. */
+  readonly receiverThread: ((events: ReceiverEvents) => Promise<RunningReceiver>) | null;
 }
 
 export function realPlatform(): Platform {
-  return {
-    ...realMirror(),
-    listen,
-    connectStream,
-    loadOps: () => import('../ops/app.ts'),
-    runReceiver: (config, log, events) => runReceiver(receiverSettings(config), { ...events, log }),
-  };
+  return { ...realMirror(), ...realReceiver(), receiverThread: null };
 }
 
 export interface RunningService {

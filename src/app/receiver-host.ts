@@ -4,8 +4,10 @@ import { InboxView } from '../inbox/inbox-view.ts';
 import { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { commandsOf } from '../platform/own-command.ts';
+import { runReceiver } from '../receiver/run-receiver.ts';
 import { listenPrivately } from './ports.ts';
 import type { Platform, RunningService } from './platform.ts';
+import { receiverSettings } from './receiver-settings.ts';
 
 const EVERY_MS = 1_000;
 const DRAIN_MS = 1_500;
@@ -14,14 +16,14 @@ export async function startReceiverHost(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  platform: Pick<Platform, 'listen' | 'runReceiver' | 'files'>,
+  platform: Platform,
 ): Promise<RunningService> {
   const monitor = new Monitor();
-  const receiver = await platform.runReceiver(config, log, {
-    onCommit: () => undefined,
-    onTrouble: (error) => monitor.troubled(error),
-    onDeath,
-  });
+  const receiver = await runReceiver(
+    receiverSettings(config),
+    { log, onCommit: () => undefined, onTrouble: (error) => monitor.troubled(error), onDeath },
+    platform,
+  );
   const inbox = new InboxView(() => platform.files(config.database.path).openInbox());
   const now = Date.now;
   const watch = monitor.watch({

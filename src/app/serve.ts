@@ -78,9 +78,7 @@ export async function runService(): Promise<number> {
 
   const starting = startService(config, log, onDeath, {
     ...realPlatform(),
-    ...(receiver === null
-      ? {}
-      : { runReceiver: (_config, _log, events) => receiver.running(events, output) }),
+    receiverThread: receiver === null ? null : (events) => receiver.running(events, output),
   });
   let service;
   try {

@@ -10,6 +10,7 @@ import type { Listener } from '../platform/listen.ts';
 import { lockIdOf } from '../sqlite/lock.ts';
 import { commandsOf } from '../platform/own-command.ts';
 import type { Logger } from '../platform/log.ts';
+import { runReceiver, type ReceiverEvents, type RunningReceiver } from '../receiver/run-receiver.ts';
 import type { ServiceConnectionOptions } from '../store-api/client.ts';
 import { Connection } from '../stream/connection.ts';
 import { shareLockout } from '../stream/lockout.ts';
@@ -18,7 +19,7 @@ import { openMirror } from './mirror.ts';
 import { listenPrivately } from './ports.ts';
 import { realPlatform, type Platform, type RunningService } from './platform.ts';
 import { startReceiverHost } from './receiver-host.ts';
-import { runsReceiver } from './receiver-settings.ts';
+import { receiverSettings, runsReceiver } from './receiver-settings.ts';
 
 const MIRROR_WAIT_MS = 2_000;
 /** For what is left at a stop; its commands would wait until the whole backlog is applied. */
@@ -44,17 +45,21 @@ async function startMirrorHost(
   platform: Platform,
 ): Promise<RunningService> {
   const monitor = new Monitor({ runsReceiver: runsReceiver(config) });
-  const loading = platform.loadOps();
+  // No webhook needs it.
+  const loading = import('../ops/app.ts');
   loading.catch(() => undefined);
   // Does nothing until there is a mirror, which reads the inbox when it is opened.
   let arrived = (): void => undefined;
   // The receiver creates the inbox. It listens before anything is read: a change that a read misses must arrive here.
+  const events: ReceiverEvents = {
+    onCommit: () => arrived(),
+    onTrouble: (error) => monitor.troubled(error),
+    onDeath,
+  };
+  const runReceiverHere = (): Promise<RunningReceiver> =>
+    runReceiver(receiverSettings(config), { ...events, log }, platform);
   const receiver = runsReceiver(config)
-    ? await platform.runReceiver(config, log, {
-        onCommit: () => arrived(),
-        onTrouble: (error) => monitor.troubled(error),
-        onDeath,
-      })
+    ? await (platform.receiverThread?.(events) ?? runReceiverHere())
     : null;
   const lockouts = sharedLockouts(config.stream, platform, log);
   const { share: shareTokenState } = lockouts;

@@ -2,6 +2,7 @@
  * The half that must never fail: verifies webhooks, appends them to the inbox and answers once they are on
  * disk. It does not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
  */
+import type { StreamPosition } from '../inbox/inbox-file.ts';
 import type { Missed } from '../inbox/missed.ts';
 import { isClockRight } from '../inbox/retention.ts';
 import type { HostTime } from '../platform/host-time.ts';
@@ -12,10 +13,11 @@ import { plainError, type PlainError, type SqliteFault } from '../sqlite/errors.
 import { explained } from '../sqlite/explain.ts';
 import { requestTimeMs } from '../store-api/request-time.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
+import type { NewRow, OwnHost } from '../stream/own-host.ts';
+import type { Stream } from '../stream/stream.ts';
 import { Coverage, type Instant, type PassedSocket } from './coverage.ts';
-import type { Arrival, Heartbeat, InboxWriter } from './inbox-writer.ts';
+import type { Heartbeat, InboxWriter } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
-import type { SharedStream } from './shared-stream.ts';
 import { WaitingRows, type Waiting } from './waiting-rows.ts';
 import { createWebhookApp } from './webhook-app.ts';
 
@@ -48,7 +50,7 @@ const HEARTBEAT_EVERY_MS = READING_EVERY_MS;
 /** Requests under way at a stop may take this long. */
 const DRAIN_MS = 1_500;
 
-export class Receiver {
+export class Receiver implements OwnHost {
   readonly #deps: ReceiverDeps;
   readonly #coverage: Coverage;
   readonly #reporting: Reporting;
@@ -63,7 +65,7 @@ export class Receiver {
   #timer: NodeJS.Timeout | null = null;
   #listener: Listener | null = null;
   #passed: PassedSocket | null = null;
-  #stream: SharedStream | null = null;
+  #stream: Stream | null = null;
   /** Of the store, the last one. */
   #lastWebhook: { readonly body: Uint8Array; readonly arrivedAtMs: number } | null = null;
   #clockRightAtMs: number | null = null;
@@ -114,11 +116,24 @@ export class Receiver {
     return this.#coverage;
   }
 
-  get inbox(): InboxWriter {
-    return this.#deps.inbox;
+  /** The inbox's first id, also after a damaged file was replaced. */
+  get hostId(): string {
+    return this.#deps.inbox.lastRun.inboxId;
   }
 
-  share(stream: SharedStream): void {
+  get lastRun(): OwnHost['lastRun'] {
+    return this.#deps.inbox.lastRun;
+  }
+
+  get lastSeq(): number {
+    return this.#deps.inbox.lastSeq;
+  }
+
+  unpublished(afterSeq: number): ReturnType<OwnHost['unpublished']> {
+    return this.#deps.inbox.unpublished(afterSeq);
+  }
+
+  share(stream: Stream): void {
     this.#stream = stream;
   }
 
@@ -141,14 +156,15 @@ export class Receiver {
   /**
    * Resolves once all rows are on disk, in one transaction with the position. @throws SqliteFault if they are
    * not. Then the next position must not be beyond them, so the stream's rows wait for each other.
+   * @param position where the rows end in the stream; null if they were received here.
    */
-  append(
-    arrivals: readonly Arrival[],
-    { position = null }: Partial<Pick<Waiting, 'position'>> = {},
-  ): Promise<void> {
+  append(rows: readonly NewRow[], position: StreamPosition | null): Promise<void> {
     const stored = Promise.withResolvers<void>();
+    // A row of the stream arrives now: an earlier read of this host's mirror cannot have seen it.
+    const arrivedAtMs = this.#clock.now();
+    const isFromStream = position !== null;
     this.#waiting.add({
-      arrivals,
+      arrivals: rows.map(({ kind, body }) => ({ kind, body, arrivedAtMs, isFromStream })),
       position,
       resolve: stored.resolve,
       reject: stored.reject,
@@ -188,10 +204,8 @@ export class Receiver {
     const { log, inbox } = this.#deps;
     const app = createWebhookApp({
       append: (body, isTest) => {
-        const arrivedAtMs = this.#clock.now();
-        if (!isTest) this.#lastWebhook = { body, arrivedAtMs };
-        const kind = isTest ? 'test' : 'delivery';
-        return this.append([{ kind, body, arrivedAtMs, isFromStream: false }]);
+        if (!isTest) this.#lastWebhook = { body, arrivedAtMs: this.#clock.now() };
+        return this.append([{ kind: isTest ? 'test' : 'delivery', body }], null);
       },
       healthAsked: () => this.#healthAsked(),
       secrets,
@@ -326,7 +340,7 @@ export class Receiver {
       keptSocket: isLast ? (this.#passed?.inode ?? null) : null,
       unsureSinceMs: unsure === null ? null : (unsure.sinceMs ?? 0),
       // Without a stream, nothing waits to be published.
-      publishedSeq: this.#stream?.publishedSeq() ?? this.#deps.inbox.lastSeq,
+      publishedSeq: this.#stream?.publishedSeq ?? this.#deps.inbox.lastSeq,
       reportJson: JSON.stringify(report),
     };
   }

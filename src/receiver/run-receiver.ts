@@ -11,12 +11,12 @@ import type { PlainError } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import type { Engine } from '../stream/engine.ts';
 import type { NatsOptions } from '../stream/nats.ts';
+import type { Stream } from '../stream/stream.ts';
 import type { PassedSocket } from './coverage.ts';
 import { openInboxWriter, type InboxWriter, type Prunable } from './inbox-writer.ts';
 import type { InboxOptions } from './open-inbox.ts';
 import { pruneInbox } from './prune.ts';
 import { Receiver } from './receiver.ts';
-import type { SharedStream } from './shared-stream.ts';
 
 /** Plain values, so that they can be handed to a thread. */
 export interface ReceiverSettings {
@@ -129,7 +129,7 @@ export async function runReceiver(
           },
     );
     const prunable = (): Prunable | null => {
-      const publishedSeq = stream?.publishedSeq() ?? Infinity;
+      const publishedSeq = stream?.publishedSeq ?? Infinity;
       // A mirror that is created here later reads everything, and needs none of these rows.
       if (settings.stream?.isConsumed === false && !isThere(databasePath)) {
         const { clockRightAtMs } = receiver;
@@ -146,7 +146,7 @@ export async function runReceiver(
       if (note?.inboxId !== inbox.inboxId) return null;
       return { upToSeq: Math.min(note.prunableSeq, publishedSeq), beforeMs: Infinity, afterMs: Infinity };
     };
-    stream?.start();
+    stream?.start(receiver.webhook !== null);
     void pruneInbox({ inbox, prunable, log }, stopping.signal);
     return {
       webhook: receiver.webhook,
@@ -166,11 +166,11 @@ export async function runReceiver(
 /** The stream's code is loaded only where there is one. */
 async function joined(
   { isConsumed, password, ...nats }: StreamSettings,
-  receiver: Receiver,
+  host: Receiver,
   { log }: { readonly log: Logger },
   { connectStream }: Pick<ReceiverPlatform, 'connectStream'>,
-): Promise<SharedStream> {
-  const { shareStream } = await import('./share-stream.ts');
+): Promise<Stream> {
+  const { Stream } = await import('../stream/stream.ts');
   const options: NatsOptions = { ...nats, password: password === null ? null : new Secret(password) };
-  return shareStream(receiver, { connect: () => connectStream(options), isConsumed, log });
+  return new Stream({ host, connect: () => connectStream(options), isConsumed, log });
 }

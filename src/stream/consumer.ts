@@ -3,7 +3,7 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import type { StreamPosition } from '../inbox/inbox-file.ts';
 import { missedBody, type Missed } from '../inbox/missed.ts';
 import type { Engine, Log, LogMessage } from './engine.ts';
-import type { NewRow, StreamInbox } from './stream-inbox.ts';
+import type { NewRow, OwnHost } from './own-host.ts';
 
 /** Messages after the position may be missing. */
 export function isLost({ streamId, streamSeq }: StreamPosition, log: Log): boolean {
@@ -11,10 +11,8 @@ export function isLost({ streamId, streamSeq }: StreamPosition, log: Log): boole
 }
 
 interface ConsumerDeps {
-  readonly inbox: Pick<StreamInbox, 'append' | 'hostId' | 'position'>;
+  readonly host: Pick<OwnHost, 'append' | 'hostId' | 'lastRun' | 'now'>;
   readonly engine: Promise<Engine>;
-  /** Epoch ms, own clock. */
-  readonly now: () => number;
   readonly onMissed: (missed: Missed) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -42,8 +40,9 @@ export class Consumer {
 
   constructor(deps: ConsumerDeps) {
     this.#deps = deps;
-    this.#position = deps.inbox.position;
-    this.behindSinceMs = deps.now();
+    const { streamId, streamSeq } = deps.host.lastRun;
+    this.#position = { streamId, streamSeq };
+    this.behindSinceMs = deps.host.now();
   }
 
   /** All messages up to this one are in the inbox. */
@@ -55,7 +54,7 @@ export class Consumer {
   published(hostId: string, seq: number): void {
     const before = this.#published.get(hostId) ?? 0;
     this.#published.set(hostId, seq);
-    if (seq > this.#position.streamSeq) this.behindSinceMs ??= this.#deps.now();
+    if (seq > this.#position.streamSeq) this.behindSinceMs ??= this.#deps.host.now();
     // The number was one of a stream that was deleted.
     if (seq < before && this.hasCaughtUp && this.#isAtEnd()) this.#caughtUp();
   }
@@ -73,7 +72,7 @@ export class Consumer {
         await this.#findPosition(engine);
         await this.#read(engine, signal);
       } catch (error) {
-        this.behindSinceMs ??= this.#deps.now();
+        this.behindSinceMs ??= this.#deps.host.now();
         if (!signal.aborted) this.#deps.onError(error);
       }
       await wait(RETRY_MS, undefined, { ref: false, signal }).catch(() => undefined);
@@ -84,8 +83,8 @@ export class Consumer {
     const log = await engine.log();
     const { streamId, streamSeq } = this.#position;
     const isShort = log.id === streamId && log.lastSeq < streamSeq;
-    this.#isShortSinceMs = isShort ? (this.#isShortSinceMs ?? this.#deps.now()) : null;
-    if (isShort && this.#deps.now() - (this.#isShortSinceMs ?? 0) < BELIEVED_AFTER_MS) {
+    this.#isShortSinceMs = isShort ? (this.#isShortSinceMs ?? this.#deps.host.now()) : null;
+    if (isShort && this.#deps.host.now() - (this.#isShortSinceMs ?? 0) < BELIEVED_AFTER_MS) {
       throw new Error(`the stream ends at ${log.lastSeq}, before the position ${streamSeq} of this host`);
     }
     if (isLost(this.#position, log)) {
@@ -117,7 +116,7 @@ export class Consumer {
       streamSeq = message.seq;
       this.#left = message.left;
     }
-    if (this.#left > 0) this.behindSinceMs ??= this.#deps.now();
+    if (this.#left > 0) this.behindSinceMs ??= this.#deps.host.now();
     await this.#append(rows, { streamId, streamSeq });
     if (this.#isAtEnd()) this.#caughtUp();
   }
@@ -126,7 +125,7 @@ export class Consumer {
   #rowOf({ subject, body, hostId }: LogMessage): NewRow | null {
     if (subject === 'deliveries') return { kind: 'delivery', body };
     if (subject === 'tests') return { kind: 'test', body };
-    return hostId === this.#deps.inbox.hostId ? null : { kind: 'missed', body };
+    return hostId === this.#deps.host.hostId ? null : { kind: 'missed', body };
   }
 
   #gap(): NewRow {
@@ -136,7 +135,7 @@ export class Consumer {
   }
 
   async #append(rows: readonly NewRow[], position: StreamPosition): Promise<void> {
-    await this.#deps.inbox.append(rows, position);
+    await this.#deps.host.append(rows, position);
     this.#position = position;
   }
 

@@ -7,16 +7,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { missedBody, type Missed } from '../inbox/missed.ts';
 import type { Engine, LastMessage } from './engine.ts';
-import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
+import type { OwnHost } from './own-host.ts';
 
 interface HeartbeatsDeps {
-  readonly inbox: Pick<StreamInbox, 'append' | 'hostId' | 'lastSeq'>;
+  readonly host: Pick<OwnHost, 'append' | 'coverage' | 'hostId' | 'isStoring' | 'lastSeq' | 'look'>;
   readonly engine: Promise<Engine>;
-  readonly coverage: StreamCoverage;
-  /** Notices a standstill of the process. */
-  readonly look: () => void;
-  /** The last commit succeeded. Otherwise nothing that arrives is received here. */
-  readonly isStoring: () => boolean;
   readonly publisher: {
     /** Every row up to this one is in the stream. */
     readonly publishedSeq: number;
@@ -77,7 +72,7 @@ export class Heartbeats {
 
   /** Another host has published that its port is open, and waits for an answer. */
   started(hostId: string, body: Uint8Array): void {
-    if (hostId === this.#deps.inbox.hostId) return;
+    if (hostId === this.#deps.host.hostId) return;
     this.#starts.set(hostId, readStart(body));
     this.#wake.resolve();
   }
@@ -90,8 +85,8 @@ export class Heartbeats {
       try {
         if (!knowsStarts) await this.#findStarts(engine);
         knowsStarts = true;
-        this.#deps.look();
-        if (this.#deps.isStoring()) await this.#vouch(engine, signal);
+        this.#deps.host.look();
+        if (this.#deps.host.isStoring) await this.#vouch(engine, signal);
       } catch (error) {
         if (!signal.aborted) this.#deps.onError(error);
       }
@@ -102,7 +97,7 @@ export class Heartbeats {
 
   /** The number of the inbox's first row, which is about the first start; 0 before it is written. */
   get #firstRow(): number {
-    return Math.min(1, this.#deps.inbox.lastSeq);
+    return Math.min(1, this.#deps.host.lastSeq);
   }
 
   /** Call it before the port closes: time that is not covered begins no later than the port closes. */
@@ -132,16 +127,16 @@ export class Heartbeats {
 
   /** Everything that a receiver could receive until now is stored here, or by another one, or its loss is in the stream. */
   get #isCovered(): boolean {
-    return this.#deps.coverage.unsure === null && this.#deps.isStoring();
+    return this.#deps.host.coverage.unsure === null && this.#deps.host.isStoring;
   }
 
   async #vouch(engine: Engine, signal: AbortSignal): Promise<void> {
-    const { unsure } = this.#deps.coverage;
+    const { unsure } = this.#deps.host.coverage;
     if (unsure !== null) await this.#settle(engine, unsure, signal);
     await this.#untilPublished(this.#firstRow, signal);
     await this.#lookAtLog(engine);
     // A standstill that is noticed only now must not be denied.
-    this.#deps.look();
+    this.#deps.host.look();
     if (this.#isCovered && !this.#isClosed) await this.#publish(engine, false);
   }
 
@@ -158,14 +153,14 @@ export class Heartbeats {
   }
 
   async #publish(engine: Engine, isClosed: boolean): Promise<void> {
-    const { inbox, publisher, backlogMs } = this.#deps;
+    const { host, publisher, backlogMs } = this.#deps;
     const heartbeat: HeartbeatMessage = {
       backlog_ms: backlogMs(),
       stream_seq: publisher.streamSeq,
       is_closed: isClosed,
       starts: Object.fromEntries(this.#starts),
     };
-    await engine.publish(`heartbeat.${inbox.hostId}`, jsonOf(heartbeat));
+    await engine.publish(`heartbeat.${host.hostId}`, jsonOf(heartbeat));
   }
 
   /**
@@ -174,14 +169,14 @@ export class Heartbeats {
    * involved, and a receiver that dies meanwhile does not answer.
    */
   async #settle(engine: Engine, unsure: Missed, signal: AbortSignal): Promise<void> {
-    const { inbox, coverage, onMissed } = this.#deps;
+    const { host, onMissed } = this.#deps;
     await engine.prepare();
     const startId = randomBytes(8).toString('hex');
-    await engine.publish(`start.${inbox.hostId}`, jsonOf({ id: startId }));
-    const [start] = await engine.last(`start.${inbox.hostId}`);
+    await engine.publish(`start.${host.hostId}`, jsonOf({ id: startId }));
+    const [start] = await engine.last(`start.${host.hostId}`);
     if (start === undefined) throw new Error('the stream has lost the message that it has just stored');
     const heartbeats = await this.#lastHeartbeats(engine);
-    const others = heartbeats.filter(({ hostId }) => hostId !== inbox.hostId);
+    const others = heartbeats.filter(({ hostId }) => hostId !== host.hostId);
     const mayAnswer = others.some(({ atMs, isClosed }) => !isClosed && start.atMs - atMs < SILENT_MS);
     if (!mayAnswer || !(await this.#isAnswered(engine, startId, signal))) {
       const lastAtMs = heartbeats.length === 0 ? null : Math.max(...heartbeats.map(({ atMs }) => atMs));
@@ -192,15 +187,15 @@ export class Heartbeats {
         untilMs,
         variantIds: null,
       };
-      await inbox.append([{ kind: 'missed', body: missedBody(missed) }], null);
+      await host.append([{ kind: 'missed', body: missedBody(missed) }], null);
       onMissed(missed);
-      await this.#untilPublished(inbox.lastSeq, signal);
+      await this.#untilPublished(host.lastSeq, signal);
     }
-    coverage.sure(unsure);
+    host.coverage.sure(unsure);
   }
 
   async #isAnswered(engine: Engine, startId: string, signal: AbortSignal): Promise<boolean> {
-    const { hostId } = this.#deps.inbox;
+    const { hostId } = this.#deps.host;
     for (let waitedMs = 0; waitedMs < ANSWER_MS; waitedMs += POLL_MS) {
       await wait(POLL_MS, undefined, { ref: false, signal });
       const heartbeats = await this.#lastHeartbeats(engine);

@@ -6,12 +6,11 @@ import type { SetAside } from '../inbox/report.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
 import { RefusedError, type Engine, type LogSubject } from './engine.ts';
-import type { StreamInbox } from './stream-inbox.ts';
+import type { OwnHost } from './own-host.ts';
 
 interface PublisherDeps {
-  readonly inbox: Pick<StreamInbox, 'hostId' | 'lastSeq' | 'publishedSeq' | 'unpublished'>;
+  readonly host: Pick<OwnHost, 'hostId' | 'lastRun' | 'lastSeq' | 'now' | 'unpublished'>;
   readonly engine: Promise<Engine>;
-  readonly now: () => number;
   readonly onSetAside: (setAside: SetAside, error: RefusedError) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -35,7 +34,7 @@ export class Publisher {
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
-    this.publishedSeq = deps.inbox.publishedSeq;
+    this.publishedSeq = deps.host.lastRun.publishedSeq;
   }
 
   /** The highest number in the stream of the last flight, or of the log before it; 0 if neither is known. */
@@ -53,12 +52,12 @@ export class Publisher {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { engine, inbox, onError } = this.#deps;
+    const { engine, host, onError } = this.#deps;
     let pauseMs = FIRST_PAUSE_MS;
     while (!signal.aborted) {
       try {
         this.#arrived = Promise.withResolvers();
-        if (this.publishedSeq >= inbox.lastSeq) await this.#arrived.promise;
+        if (this.publishedSeq >= host.lastSeq) await this.#arrived.promise;
         await this.#publishSome();
         pauseMs = FIRST_PAUSE_MS;
       } catch (error) {
@@ -73,7 +72,7 @@ export class Publisher {
 
   /** One flight: all of its messages are sent at once, and awaited. */
   async #publishSome(): Promise<void> {
-    const { rows, upToSeq } = this.#deps.inbox.unpublished(this.publishedSeq);
+    const { rows, upToSeq } = this.#deps.host.unpublished(this.publishedSeq);
     this.oldestAtMs = rows[0]?.arrivedAtMs ?? null;
     const engine = await this.#deps.engine;
     const acks = await Promise.allSettled(rows.map((row) => this.#publish(engine, row)));
@@ -92,7 +91,7 @@ export class Publisher {
 
   async #publish(engine: Engine, row: Row): Promise<number> {
     const { id, kind, body, arrivedAtMs } = row;
-    const { hostId } = this.#deps.inbox;
+    const { hostId } = this.#deps.host;
     try {
       return await engine.publish(SUBJECTS[kind], body, { id, hostId, arrivedAtMs });
     } catch (error) {
@@ -108,7 +107,7 @@ export class Publisher {
    * too long.
    */
   async #publishInstead(engine: Engine, row: Row): Promise<number> {
-    const { hostId } = this.#deps.inbox;
+    const { hostId } = this.#deps.host;
     const publish = (missed: Missed): Promise<number> =>
       engine.publish('missed', missedBody(missed), { id: `${row.id}-instead`, hostId });
     const instead = missedInsteadOf(row);
@@ -122,7 +121,7 @@ export class Publisher {
 
   #report({ body }: Row, error: RefusedError): void {
     const { requestId } = parseDelivery(body);
-    this.#deps.onSetAside({ atMs: this.#deps.now(), requestId, bytes: body.byteLength }, error);
+    this.#deps.onSetAside({ atMs: this.#deps.host.now(), requestId, bytes: body.byteLength }, error);
   }
 }
 

@@ -10,21 +10,14 @@ import type { Engine } from './engine.ts';
 import { HeardHosts } from './heard-hosts.ts';
 import { Heartbeats, readHeartbeat } from './heartbeats.ts';
 import { Publisher } from './publisher.ts';
-import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
+import type { OwnHost } from './own-host.ts';
 
 interface StreamDeps {
   /** Connects once; rejects when no server is reached. */
   readonly connect: () => Promise<Engine>;
-  readonly inbox: StreamInbox;
+  readonly host: OwnHost;
   /** A mirror on this host needs what other receivers publish. */
   readonly isConsumed: boolean;
-  readonly coverage: StreamCoverage;
-  /** Notices a standstill of the process. */
-  readonly look: () => void;
-  /** The last commit succeeded. */
-  readonly isStoring: () => boolean;
-  /** Epoch ms, own clock. */
-  readonly now: () => number;
   readonly log: Logger;
 }
 
@@ -48,9 +41,9 @@ export class Stream {
   readonly #hosts: HeardHosts;
 
   constructor(deps: StreamDeps) {
-    const { inbox, isConsumed, coverage, look, isStoring, now, log } = deps;
+    const { host, isConsumed, log } = deps;
     this.#deps = deps;
-    this.#hosts = new HeardHosts(now());
+    this.#hosts = new HeardHosts(host.now());
     const warn = createLimitedLog((fields) =>
       log.warn(fields, 'the stream cannot be used; it is tried again'),
     );
@@ -59,7 +52,7 @@ export class Stream {
       warn('failures', { err: error });
     };
     const onMissed = (missed: Missed): void => log.warn(missed, 'deliveries may have been missed');
-    const shared = { inbox, now, engine: this.#engine.promise, onMissed, onError: this.#onError };
+    const shared = { host, engine: this.#engine.promise, onMissed, onError: this.#onError };
     this.#publisher = new Publisher({
       ...shared,
       onSetAside: (setAside, error) => {
@@ -73,13 +66,10 @@ export class Stream {
     this.#consumer = isConsumed ? new Consumer(shared) : null;
     this.#heartbeats = new Heartbeats({
       ...shared,
-      coverage,
-      look,
-      isStoring,
       publisher: this.#publisher,
       backlogMs: () => {
         const { oldestAtMs } = this.#publisher;
-        return oldestAtMs === null ? 0 : Math.max(0, now() - oldestAtMs);
+        return oldestAtMs === null ? 0 : Math.max(0, host.now() - oldestAtMs);
       },
     });
   }
@@ -97,16 +87,19 @@ export class Stream {
     if (hasPort) void this.#heartbeats.run(signal);
   }
 
+  /** Something was stored that waits to be published. */
   arrived(): void {
     this.#publisher.arrived();
   }
 
+  /** Every row up to this one is in the stream, or came from it. */
   get publishedSeq(): number {
     return this.#publisher.publishedSeq;
   }
 
   report(): StreamReport {
-    const nowMs = this.#deps.now();
+    const { host } = this.#deps;
+    const nowMs = host.now();
     const waiting = [
       this.#publisher.oldestAtMs,
       this.#consumer?.behindSinceMs ?? null,
@@ -117,8 +110,8 @@ export class Stream {
       silentSinceMs: this.#hosts.silentSinceMs(nowMs),
       failure: this.#failure,
       backlogSinceMs: nowMs - sinceMs >= BACKLOG_MS ? sinceMs : null,
-      hasCaughtUp: this.#consumer?.hasCaughtUp !== false && this.#deps.coverage.unsure === null,
-      unpublishedRows: Math.max(0, this.#deps.inbox.lastSeq - this.#publisher.publishedSeq),
+      hasCaughtUp: this.#consumer?.hasCaughtUp !== false && host.coverage.unsure === null,
+      unpublishedRows: Math.max(0, host.lastSeq - this.#publisher.publishedSeq),
       unpublishedSinceMs: this.#publisher.oldestAtMs,
       setAside: this.#setAside,
     };
@@ -129,7 +122,7 @@ export class Stream {
     return this.#connection?.engine === null ? Promise.resolve() : this.#heartbeats.close();
   }
 
-  /** Nothing is received any more. */
+  /** Nothing is received any more: publishes the rest, if it takes no longer than a second. */
   async stop(): Promise<void> {
     if (this.#connection?.engine !== null) await this.#publishRest();
     this.#stopping.abort();
@@ -138,10 +131,10 @@ export class Stream {
 
   /** This host may not start again. Rows that are not published in time wait in its inbox. */
   async #publishRest(): Promise<void> {
-    const { inbox } = this.#deps;
+    const { host } = this.#deps;
     // Measured: each pause is longer while commits wait for the disk.
     const untilMs = performance.now() + REST_MS;
-    while (this.#publisher.publishedSeq < inbox.lastSeq && performance.now() < untilMs) {
+    while (this.#publisher.publishedSeq < host.lastSeq && performance.now() < untilMs) {
       await wait(POLL_MS, undefined, { ref: false });
     }
   }
@@ -153,7 +146,7 @@ export class Stream {
         return;
       }
       const heartbeat = readHeartbeat(body);
-      this.#hosts.heard(hostId, heartbeat, this.#deps.now());
+      this.#hosts.heard(hostId, heartbeat, this.#deps.host.now());
       this.#consumer?.published(hostId, heartbeat.stream_seq);
       this.#failure = null;
     } catch (error) {

@@ -2,12 +2,10 @@
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { receiverSettings } from '../../src/app/receiver-settings.ts';
 import { realPlatform, type RunningService } from '../../src/app/platform.ts';
 import { startService } from '../../src/app/service.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
-import { realReceiver, runReceiver } from '../../src/receiver/run-receiver.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { listen, type Listener } from '../../src/platform/listen.ts';
 import { delivery, item, newPath, values } from '../mirror/mirror-file.ts';
@@ -38,12 +36,6 @@ async function start(
   const service = await startService(config, log, (error) => expect.unreachable(error.message), {
     ...realPlatform(),
     connectStream: () => Promise.resolve(servers.connect()),
-    runReceiver: (given, receiverLog, events) =>
-      runReceiver(
-        receiverSettings(given),
-        { ...events, log: receiverLog },
-        { ...realReceiver(), connectStream: () => Promise.resolve(servers.connect()) },
-      ),
   });
   onTestFinished(() => service.stop());
   const received = (): string[] => {
@@ -135,8 +127,9 @@ test.each(['receiver', 'both'])(
   async (role) => {
     const config = loadConfig({ env: environmentOf(newPath(), role), cwd: '/nowhere' });
     const graces: number[] = [];
-    const watched: typeof listen = async (...at) => {
-      const listener = await listen(...at);
+    const watched: typeof listen = async (app, at) => {
+      if (at.prefix === 'OPS_') throw new Error('another program uses the port');
+      const listener = await listen(app, at);
       const stop = (graceMs: number): Promise<void> => {
         graces.push(graceMs);
         return listener.stop(graceMs);
@@ -145,14 +138,7 @@ test.each(['receiver', 'both'])(
     };
     const starting = startService(config, log, (error) => expect.unreachable(error.message), {
       ...realPlatform(),
-      runReceiver: (given, receiverLog, events) =>
-        runReceiver(
-          receiverSettings(given),
-          { ...events, log: receiverLog },
-          { ...realReceiver(), listen: watched },
-        ),
-      // Of the private listener.
-      listen: () => Promise.reject(new Error('another program uses the port')),
+      listen: watched,
     });
     await expect(starting).rejects.toThrow('another program uses the port');
     // As at an orderly stop: a passed socket is kept, so nothing is written down as missed.

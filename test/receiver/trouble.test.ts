@@ -41,8 +41,7 @@ test('answers 503 when the inbox cannot commit, and notes the variants before th
 });
 
 test('reports the slowest answer until a heartbeat with it is on disk', async () => {
-  const { post, receiver } = await startReceiver();
-  const { inbox } = receiver;
+  const { post, inbox } = await startReceiver();
   const append = inbox.append.bind(inbox);
   const failed: (number | null)[] = [];
   const written: (number | null)[] = [];
@@ -85,10 +84,11 @@ test('the bodies of one turn of the event loop and a heartbeat become one commit
   });
   commits.length = 0;
   vi.advanceTimersByTime(HEARTBEAT_MS);
-  const row = { kind: 'delivery', arrivedAtMs: 1, isFromStream: false } as const;
-  await Promise.all(
-    Array.from({ length: 90 }, (_, n) => receiver.append([{ ...row, body: delivery(`r${n}`, item()) }])),
+  const rows = Array.from(
+    { length: 90 },
+    (_, n) => ({ kind: 'delivery', body: delivery(`r${n}`, item()) }) as const,
   );
+  await Promise.all(rows.map((row) => receiver.append([row], null)));
   // A second sync would delay the answers: a disk that needs 250 ms for each leaves no room for more than two.
   expect(commits).toEqual([{ deliveries: 90, hasHeartbeat: true }]);
 });

@@ -7,16 +7,15 @@ import { startService } from '../../src/app/service.ts';
 import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
 import { verifySignature } from '../../src/store-api/signature.ts';
 import type { Config } from '../../src/config/config.ts';
-import { createOpsApp } from '../../src/ops/app.ts';
+// Loaded ahead: the service loads it when it starts, and virtual time does not wait for that.
+import '../../src/ops/app.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import type { Engine } from '../../src/stream/engine.ts';
 import { connectOver } from '../../src/store-api/client.ts';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
 import type { Transport } from '../../src/store-api/transport/transport.ts';
-import { receiverSettings } from '../../src/app/receiver-settings.ts';
 import type { HostTime } from '../../src/platform/host-time.ts';
 import type { Unread } from '../../src/platform/listen.ts';
-import { runReceiver, type ReceiverPlatform } from '../../src/receiver/run-receiver.ts';
 import type { Thread } from '../../src/platform/thread.ts';
 import type { ApplyThread } from '../../src/mirror/mirror.ts';
 import { serveApply } from '../../src/mirror/writer/serve-apply.ts';
@@ -331,8 +330,7 @@ export class Machine {
     return {
       random,
       host,
-      runReceiver: (config, log, events) =>
-        runReceiver(receiverSettings(config), { ...events, log }, this.#receiverPlatform(process)),
+      receiverThread: null,
       files: () => ({
         openInbox: () => this.disk.openInboxForReading(user),
         apply: (opening) => {
@@ -361,8 +359,19 @@ export class Machine {
           onFileError: (error) => this.#options.onFault(`token file: ${String(error)}`),
         }),
       connectStream: () => present(this.#options.stream).connect(life),
-      loadOps: () => Promise.resolve({ createOpsApp }),
       listen: this.#listen(process),
+      passedSocket: () => {
+        const { inode, isFull } = present(this.socket);
+        return { inode, wasQueueFull: isFull };
+      },
+      openInbox: (_, options) => this.disk.openInbox(user, options),
+      // A commit takes its time before it happens, and the process may be killed before it.
+      later: (work) => {
+        const commitMs = 0.3 + random() * 4 + this.slowCommitMs;
+        time.after(commitMs, life, () => {
+          if (this.#survives()) work();
+        });
+      },
     };
   }
 
@@ -389,28 +398,6 @@ export class Machine {
       sinceBootMs: () => Math.floor(time.nowMs - globals.bootedAtMs),
       monotonicMs: () => Math.floor(time.nowMs - globals.bootedAtMs - this.#suspendedMs),
       bootId: `boot at ${globals.bootedAtMs}`,
-    };
-  }
-
-  /** A commit takes its time before it happens, and the process may be killed before it. */
-  #receiverPlatform(process: Process): ReceiverPlatform {
-    const { time, random } = this.#options;
-    const { life, user } = process;
-    return {
-      host: this.#host(),
-      listen: this.#listen(process),
-      passedSocket: () => {
-        const { inode, isFull } = present(this.socket);
-        return { inode, wasQueueFull: isFull };
-      },
-      openInbox: (_, options) => this.disk.openInbox(user, options),
-      later: (work) => {
-        const commitMs = 0.3 + random() * 4 + this.slowCommitMs;
-        time.after(commitMs, life, () => {
-          if (this.#survives()) work();
-        });
-      },
-      connectStream: () => present(this.#options.stream).connect(life),
     };
   }
 

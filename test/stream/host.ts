@@ -7,10 +7,9 @@ import { readMissed, type Missed } from '../../src/inbox/missed.ts';
 import type { StreamReport } from '../../src/inbox/report.ts';
 import { openInboxWriter, type InboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { Receiver } from '../../src/receiver/receiver.ts';
-import type { SharedStream } from '../../src/receiver/shared-stream.ts';
-import { shareStream } from '../../src/receiver/share-stream.ts';
 import { signBody, TEST_HEADER } from '../../src/store-api/signature.ts';
 import type { Engine } from '../../src/stream/engine.ts';
+import { Stream } from '../../src/stream/stream.ts';
 import { newPath, T0 } from '../mirror/mirror-file.ts';
 import { present } from '../shared/present.ts';
 import { HOSTS, installGlobals } from '../simulation/globals.ts';
@@ -61,7 +60,7 @@ export class Host {
   #path = newPath();
   #inbox: InboxWriter | null = null;
   #receiver: Receiver | null = null;
-  #stream: SharedStream | null = null;
+  #stream: Stream | null = null;
   #life = newLife();
   /** Takes the place of its engine's functions. */
   broken: Partial<Engine> = {};
@@ -112,7 +111,8 @@ export class Host {
       true,
     );
     this.#receiver = receiver;
-    const stream = shareStream(receiver, {
+    const stream = new Stream({
+      host: receiver,
       connect: () => this.#connect(life),
       isConsumed: this.#role !== 'receiver',
       log: pino({ level: 'silent' }),
@@ -138,7 +138,7 @@ export class Host {
             },
           },
     );
-    stream.start();
+    stream.start(receiver.webhook !== null);
   }
 
   #connect(life: Life): Promise<Engine> {
@@ -159,13 +159,7 @@ export class Host {
 
   async receive(...ids: string[]): Promise<void> {
     const receiver = present(this.#receiver);
-    const arrivals = ids.map((id) => ({
-      kind: 'delivery' as const,
-      body: body(id),
-      arrivedAtMs: receiver.now(),
-      isFromStream: false,
-    }));
-    await Promise.all(arrivals.map((arrival) => receiver.append([arrival])));
+    await Promise.all(ids.map((id) => receiver.append([{ kind: 'delivery', body: body(id) }], null)));
   }
 
   /** A webhook reaches the public port. @returns the answer's status. */

@@ -11,19 +11,18 @@ test('a stop waits for the rest of the rows no longer because commits keep the t
   const stream = new Stream({
     connect: () =>
       Promise.resolve({ ...servers.connect(), publish: () => new Promise<number>(() => undefined) }),
-    inbox: {
+    host: {
       hostId: 'host',
-      position: { streamId: null, streamSeq: 0 },
-      publishedSeq: 0,
+      now: Date.now,
+      lastRun: { streamId: null, streamSeq: 0, publishedSeq: 0 },
       lastSeq: 1,
+      isStoring: true,
+      coverage: { unsure: null, sure: () => undefined },
+      look: () => undefined,
       append: () => Promise.resolve(),
       unpublished: () => ({ rows: [row], upToSeq: 1 }),
     },
     isConsumed: false,
-    coverage: { unsure: null, sure: () => undefined },
-    look: () => undefined,
-    isStoring: () => true,
-    now: Date.now,
     log: pino({ level: 'silent' }),
   });
   stream.start(false);

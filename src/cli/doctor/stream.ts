@@ -1,9 +1,9 @@
-import { connectStream } from '../../app/nats.ts';
+import { requireNats } from '../../app/nats.ts';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../platform/authority.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { MAX_BODY_BYTES } from '../../store-api/contract/body-limit.ts';
-import { KEPT_MS, REPLICAS, type NatsFacts } from '../../stream/nats.ts';
+import { connectNats, KEPT_MS, REPLICAS, type NatsFacts } from '../../stream/nats.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
 
 const NEEDED_VERSION = '2.10.23';
@@ -15,7 +15,7 @@ export async function checkStream({ stream }: Config): Promise<Finding[]> {
   if (stream === null) return [];
   let engine;
   try {
-    engine = await connectStream(stream);
+    engine = await connectNats(await requireNats(), stream);
   } catch (error) {
     const at = stream.servers.join(', ');
     const remedy = 'check STREAM_URL, STREAM_USER, STREAM_PASSWORD, STREAM_CA_FILE and the network';

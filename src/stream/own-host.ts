@@ -1,4 +1,4 @@
-/** The part of its host's receiver that the stream needs. */
+/** This host, as the stream uses it: its receiver (src/receiver/receiver.ts). */
 import type { InboxRow, InboxRowKind, StreamPosition } from '../inbox/inbox-file.ts';
 import type { Missed } from '../inbox/missed.ts';
 
@@ -7,14 +7,24 @@ export interface NewRow {
   readonly body: Uint8Array;
 }
 
-export interface StreamInbox {
+export interface OwnHost {
   /** Names this host among those of the stream. */
   readonly hostId: string;
-  /** The last run's position. */
-  readonly position: StreamPosition;
-  /** The last run's number. */
-  readonly publishedSeq: number;
+  /** Epoch ms, own clock. */
+  readonly now: () => number;
+  /** The host's last run: where it had read the stream, and up to which row it had published. */
+  readonly lastRun: StreamPosition & { readonly publishedSeq: number };
   readonly lastSeq: number;
+  /** The last commit succeeded. Otherwise nothing that arrives is received here. */
+  readonly isStoring: boolean;
+  readonly coverage: {
+    /** A time in which this host did not listen, and another receiver may have; null if there is none. */
+    readonly unsure: Missed | null;
+    /** Ends the unsure time: another receiver listened, or the stream carries a row that says so. */
+    sure(unsure: Missed): void;
+  };
+  /** Notices a standstill of the process. */
+  look(): void;
   /**
    * Resolves once all rows are on disk, in one transaction; deliveries that were there already are skipped.
    * @param position where the rows end in the stream, stored with them; null if they are this host's own, which are
@@ -26,11 +36,4 @@ export interface StreamInbox {
     readonly rows: readonly (InboxRow & { readonly id: string })[];
     readonly upToSeq: number;
   };
-}
-
-export interface StreamCoverage {
-  /** A time in which this host did not listen, and another receiver may have; null if there is none. */
-  readonly unsure: Missed | null;
-  /** Ends the unsure time: another receiver listened, or the stream carries a row that says so. */
-  sure(unsure: Missed): void;
 }
