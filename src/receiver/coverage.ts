@@ -50,13 +50,6 @@ export interface PassedSocket {
   readonly wasQueueFull: boolean;
 }
 
-/** Rows to write before any delivery. */
-export interface DueRows {
-  readonly rows: readonly Missed[];
-  /** Call it once they are on disk. */
-  readonly written: () => void;
-}
-
 /** How long connections wait in a socket that nothing serves: longer, and clients and the kernel give up. */
 const UNSERVED_MS = 30_000;
 /** Between two looks at the clocks, of which there is one a second, and one before each commit. */
@@ -166,16 +159,15 @@ export class Coverage {
     if (this.#unsure === unsure) this.#unsure = null;
   }
 
-  due(): DueRows {
-    const times = this.#missedTimes;
-    const notStored = this.#notStored;
-    return {
-      rows: notStored === null ? times : [...times, notStored.missed],
-      written: () => {
-        this.#missedTimes = this.#missedTimes.slice(times.length);
-        if (this.#notStored === notStored) this.#notStored = null;
-      },
-    };
+  /** Rows to write before any delivery. */
+  get due(): readonly Missed[] {
+    return this.#notStored === null ? this.#missedTimes : [...this.#missedTimes, this.#notStored.missed];
+  }
+
+  /** Everything that was due is on disk: call it right after the commit, before anything else is noticed. */
+  written(): void {
+    this.#missedTimes = [];
+    this.#notStored = null;
   }
 
   #didNotListen(missed: Missed): void {

@@ -15,10 +15,10 @@ import { requestTimeMs } from '../store-api/request-time.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
 import type { NewRow, OwnHost } from '../stream/own-host.ts';
 import type { Stream } from '../stream/stream.ts';
+import { planCommit, type CommitPlan, type Waiting } from './commit-plan.ts';
 import { Coverage, type Instant, type PassedSocket } from './coverage.ts';
 import type { Heartbeat, InboxWriter } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
-import { WaitingRows, type Waiting } from './waiting-rows.ts';
 import { createWebhookApp } from './webhook-app.ts';
 
 export interface ReceiverDeps {
@@ -56,7 +56,8 @@ export class Receiver implements OwnHost {
   readonly #reporting: Reporting;
   readonly #clock: OwnClock;
   readonly #reportFailure: ReturnType<typeof createLimitedLog>;
-  readonly #waiting = new WaitingRows();
+  /** Oldest first. */
+  readonly #waiting: Waiting[] = [];
   #isScheduled = false;
   #isHeartbeatDue = false;
   #saidUnfit = false;
@@ -163,7 +164,7 @@ export class Receiver implements OwnHost {
     // A row of the stream arrives now: an earlier read of this host's mirror cannot have seen it.
     const arrivedAtMs = this.#clock.now();
     const isFromStream = position !== null;
-    this.#waiting.add({
+    this.#waiting.push({
       arrivals: rows.map(({ kind, body }) => ({ kind, body, arrivedAtMs, isFromStream })),
       position,
       resolve: stored.resolve,
@@ -192,7 +193,7 @@ export class Receiver implements OwnHost {
   }
 
   #commitWaiting(): void {
-    while (!this.#waiting.isEmpty) this.#commit();
+    while (this.#waiting.length > 0) this.#commit();
   }
 
   /** Call it after the stop, once no reader has the inbox open: the last one to close it removes its log. */
@@ -207,7 +208,7 @@ export class Receiver implements OwnHost {
         if (!isTest) this.#lastWebhook = { body, arrivedAtMs: this.#clock.now() };
         return this.append([{ kind: isTest ? 'test' : 'delivery', body }], null);
       },
-      healthAsked: () => this.#healthAsked(),
+      answerHealthAndNoteMissed: () => this.#answerHealthAndNoteMissed(),
       secrets,
       observer: this.#reporting,
       log,
@@ -222,7 +223,7 @@ export class Receiver implements OwnHost {
   }
 
   /** A balancer that hears no sends nothing here until it hears yes: what it refused or sent elsewhere is noted as missed. */
-  #healthAsked(): boolean {
+  #answerHealthAndNoteMissed(): boolean {
     const isUnfit = this.#lastCommit === 'failed';
     if (isUnfit || this.#saidUnfit) this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
     this.#saidUnfit = isUnfit;
@@ -246,45 +247,50 @@ export class Receiver implements OwnHost {
     this.#deps.later(() => {
       this.#isScheduled = false;
       this.#commit();
-      if (!this.#waiting.isEmpty) this.#schedule();
+      if (this.#waiting.length > 0) this.#schedule();
       this.#deps.inbox.checkpointIfDue();
     });
   }
 
-  /** Everything that waits, in one transaction. @param isLast the run ends in order. */
+  /** One transaction. @param isLast the run ends in order. */
   #commit(isLast = false): void {
-    const { inbox } = this.#deps;
+    // Before the plan: a time that is noticed now is written with what waits.
     this.look();
-    const taken = this.#waiting.take();
-    const missed = this.#coverage.due();
-    const isBeating = this.#isHeartbeatDue || isLast;
-    if (taken.length === 0 && missed.rows.length === 0 && !isBeating) return;
+    const plan = planCommit({
+      waiting: this.#waiting,
+      missed: this.#coverage.due,
+      isHeartbeatDue: this.#isHeartbeatDue || isLast,
+    });
+    if (plan === null) return;
+    this.#waiting.splice(0, plan.taken.length);
     this.#isHeartbeatDue = false;
     const startedMs = performance.now();
-    try {
-      inbox.append({
-        missed: missed.rows,
-        atMs: this.#clock.now(),
-        arrivals: taken.flatMap(({ arrivals }) => arrivals),
-        position: taken.findLast(({ position }) => position !== null)?.position ?? null,
-        heartbeat: isBeating ? this.#heartbeat(isLast) : null,
-      });
-    } catch (cause) {
-      this.#failed(taken, explained(inbox.path, cause), performance.now() - startedMs);
-      return;
-    }
-    missed.written();
-    this.#reporting.committed(performance.now() - startedMs, null);
-    this.#succeeded(taken, missed.rows, isBeating);
+    const fault = this.#write(plan, isLast);
+    this.#reporting.committed(performance.now() - startedMs, fault === null ? null : plainError(fault));
+    if (fault === null) this.#succeeded(plan);
+    else this.#failed(plan, fault);
   }
 
-  #succeeded(taken: readonly Waiting[], missed: readonly Missed[], isBeating: boolean): void {
+  #write({ missed, arrivals, position, hasHeartbeat }: CommitPlan, isLast: boolean): SqliteFault | null {
+    const { inbox } = this.#deps;
+    const atMs = this.#clock.now();
+    const heartbeat = hasHeartbeat ? this.#heartbeat(isLast) : null;
+    try {
+      inbox.append({ missed, atMs, arrivals, position, heartbeat });
+      return null;
+    } catch (cause) {
+      return explained(inbox.path, cause);
+    }
+  }
+
+  #succeeded({ taken, missed, hasHeartbeat }: CommitPlan): void {
+    this.#coverage.written();
     if (this.#lastCommit === 'failed') {
       this.#deps.onTrouble(null);
       this.#deps.log.warn('commits succeed again: what the refused deliveries concern is read');
     }
     this.#lastCommit = 'good';
-    if (isBeating) {
+    if (hasHeartbeat) {
       this.#reporting.written();
       this.#firstHeartbeat.resolve();
     }
@@ -295,9 +301,8 @@ export class Receiver implements OwnHost {
     this.#deps.onCommit();
   }
 
-  #failed(taken: readonly Waiting[], error: SqliteFault, tookMs: number): void {
-    this.#reporting.committed(tookMs, plainError(error));
-    this.#deps.onTrouble(plainError(error));
+  #failed({ taken }: CommitPlan, fault: SqliteFault): void {
+    this.#deps.onTrouble(plainError(fault));
     this.#lastCommit = 'failed';
     this.#firstHeartbeat.resolve();
     const wallMs = this.#deps.host.wallMs();
@@ -305,9 +310,9 @@ export class Receiver implements OwnHost {
       for (const { kind, isFromStream, body } of arrivals) {
         if (kind !== 'delivery' || isFromStream) continue;
         this.#coverage.notStored(variantIdsOf(body), wallMs);
-        this.#reportFailure('deliveries', { err: error });
+        this.#reportFailure('deliveries', { err: fault });
       }
-      reject(error);
+      reject(fault);
     }
   }
 

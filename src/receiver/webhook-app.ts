@@ -12,8 +12,11 @@ import { RequestBodies, type HeldBody } from './request-body.ts';
 interface WebhookDeps {
   /** Resolves once the body is on disk. @throws SqliteFault if it is not. @param isTest `stock-mirror send` sent it. */
   readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
-  /** `/healthz` is answered. @returns whether a delivery could be committed now. */
-  readonly healthAsked: () => boolean;
+  /**
+   * @returns whether a delivery could be committed now, which `/healthz` answers. What a balancer may have kept from this
+   * host because of the answer is noted as missed.
+   */
+  readonly answerHealthAndNoteMissed: () => boolean;
   readonly secrets: readonly string[];
   readonly observer: WebhookObserver;
   readonly log: Logger;
@@ -71,7 +74,8 @@ interface Unverified {
 
 const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
 
-export function createWebhookApp({ append, healthAsked, secrets, observer, log }: WebhookDeps) {
+export function createWebhookApp(deps: WebhookDeps) {
+  const { append, answerHealthAndNoteMissed, secrets, observer, log } = deps;
   const warn = createLimitedLog((fields) =>
     log.warn(fields, 'webhook requests were refused since the last such line'),
   );
@@ -156,7 +160,7 @@ export function createWebhookApp({ append, healthAsked, secrets, observer, log }
   });
 
   app.get('/healthz', (c) =>
-    healthAsked()
+    answerHealthAndNoteMissed()
       ? c.json({ status: 'ok' })
       : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503),
   );
