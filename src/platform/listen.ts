@@ -96,24 +96,19 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
   }) as Server;
   server.maxConnections = maxConnections();
   server.setTimeout(STALLED_MS);
-  /** Connections that have sent at least the start of a webhook: the parser shows only the last piece. */
-  const webhookSenders = new WeakSet<Socket>();
-  const silent = holdSilent(server, timeouts.idleMs, (socket, start) => {
-    if (LIKE_A_WEBHOOK.test(start)) webhookSenders.add(socket);
-  });
+  const connections = keepConnections(server, timeouts.idleMs);
   if (onConnection !== undefined) server.prependListener('connection', onConnection);
-  /** Requests under way, by connections that have sent at least one. */
-  const underWay = new Map<Socket, number>();
   if (onUnread !== undefined) {
     server.on('drop', () => onUnread({ reason: 'no_room', status: 503 }));
     server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
       const { code = '', rawPacket } = error;
       const start = rawPacket?.toString('latin1') ?? '';
+      const { state = 'begun', underWay = 0, isWebhook = false } = connections.get(socket) ?? {};
       // The end of a request under way is reported by its reader.
-      const isUnderWay = (underWay.get(socket) ?? 0) > 0;
+      const isUnderWay = underWay > 0;
       // Between two requests, a reset cuts nothing off.
-      const isIdle = code === 'ECONNRESET' && underWay.has(socket);
-      const isLikeAWebhook = LIKE_A_WEBHOOK.test(start) || webhookSenders.has(socket);
+      const isIdle = code === 'ECONNRESET' && state === 'known';
+      const isLikeAWebhook = isWebhook || LIKE_A_WEBHOOK.test(start);
       const unread = isUnderWay || isIdle ? null : unreadOf({ start, code, isLikeAWebhook });
       if (unread !== null) onUnread(unread);
       if (!socket.writable || isUnderWay) socket.destroy();
@@ -125,23 +120,21 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
   }
   let isStopping = false;
   server.prependListener('request', ({ headers, socket, url }, response) => {
-    if (onUnread !== undefined) {
-      // The adaptor builds a URL from it and refuses what it cannot parse.
-      headers.host = 'localhost';
-      if (url?.startsWith('/webhooks') === true) webhookSenders.add(socket);
-    }
+    // The adaptor builds a URL from it and refuses what it cannot parse.
+    if (onUnread !== undefined) headers.host = 'localhost';
     if (isStopping) response.setHeader('Connection', 'close');
-    if (socket.destroyed) return;
-    if (!underWay.has(socket)) socket.once('close', () => underWay.delete(socket));
-    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
-    response.once('close', () => {
-      if (!socket.destroyed) underWay.set(socket, (underWay.get(socket) ?? 1) - 1);
-    });
+    const connection = connections.get(socket);
+    if (connection === undefined) return;
+    connection.state = 'known';
+    if (url?.startsWith('/webhooks') === true) connection.isWebhook = true;
+    connection.underWay += 1;
+    response.once('close', () => (connection.underWay -= 1));
   });
   /** Ends our half only: the other side may still send a request, and closes its half once it has read the end. */
   const endIdle = (): void => {
-    for (const [socket, requests] of underWay) if (requests === 0) socket.end();
-    for (const socket of silent) socket.end();
+    for (const [socket, { state, underWay }] of connections) {
+      if (state !== 'begun' && underWay === 0) socket.end();
+    }
   };
   const address = await bind(server, at);
   return {
@@ -158,8 +151,7 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
       isStopping = true;
       const ending = setTimeout(endIdle, Math.min(LINGER_MS, graceMs));
       const cut = setTimeout(() => {
-        server.closeAllConnections();
-        for (const socket of silent) socket.destroy();
+        for (const socket of connections.keys()) socket.destroy();
       }, graceMs);
       await closed;
       clearTimeout(ending);
@@ -168,39 +160,48 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
   };
 }
 
+interface Connection {
+  /**
+   * - `silent`: it has sent nothing, and the server does not know it yet.
+   * - `begun`: it has sent something, and no headers have been read.
+   * - `known`: it has sent at least one request.
+   */
+  state: 'silent' | 'begun' | 'known';
+  /** Requests that are being read or answered. */
+  underWay: number;
+  /** It has sent at least the start of a webhook: the parser shows only the last piece. */
+  isWebhook: boolean;
+}
+
 /**
  * Gives the server each connection at its first byte. Proxies open connections ahead of requests, and Node
  * would time the first request from the connection: a webhook sent after `headersTimeout` would be answered
  * 408.
- * @param onStart called with the first bytes of a connection.
- * @returns the connections that have sent nothing.
+ * @returns the open connections.
  */
-function holdSilent(
-  server: Server,
-  idleMs: number,
-  onStart: (socket: Socket, start: string) => void,
-): ReadonlySet<Socket> {
-  const silent = new Set<Socket>();
+function keepConnections(server: Server, idleMs: number): ReadonlyMap<Socket, Connection> {
+  const connections = new Map<Socket, Connection>();
   const [serve, ...others] = server.listeners('connection') as ((socket: Socket) => void)[];
   if (serve === undefined || others.length > 0) throw new Error('Node serves connections in another way');
   server.off('connection', serve).on('connection', (socket: Socket) => {
-    silent.add(socket);
+    const connection: Connection = { state: 'silent', underWay: 0, isWebhook: false };
+    connections.set(socket, connection);
     const destroy = (): void => void socket.destroy();
     socket.setTimeout(idleMs, destroy).on('error', destroy);
-    socket.once('close', () => silent.delete(socket));
+    socket.once('close', () => connections.delete(socket));
     // Also at the end of a connection that sends nothing.
     socket.once('readable', () => {
-      silent.delete(socket);
+      connection.state = 'begun';
       socket.setTimeout(0, destroy).off('error', destroy);
       const start = socket.readableLength === 0 ? null : (socket.read() as Buffer | null);
       if (start !== null) {
-        onStart(socket, start.toString('latin1', 0, START_BYTES));
+        connection.isWebhook = LIKE_A_WEBHOOK.test(start.toString('latin1', 0, START_BYTES));
         socket.unshift(start);
       }
       serve.call(server, socket);
     });
   });
-  return silent;
+  return connections;
 }
 
 /** null once the server is closed. */
