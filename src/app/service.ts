@@ -93,19 +93,25 @@ async function startMirrorHost(
   const stopping = new AbortController();
   let ops: Listener | null = null;
   const stop = async (): Promise<void> => {
+    // First, because the private listener waits for its long answers, which end now.
     stopping.abort();
     // Before the mirror may be closed: otherwise each read under way would fail. `mirror.close` awaits it.
     reconciler.stop().catch(() => undefined);
+    // Before the mirror: it still applies what is being received, and answers what was asked.
     await Promise.all([receiver?.stop(), ops?.stop(DRAIN_MS)]);
+    // From here on, nothing new arrives, and only this stop writes to the mirror.
     const tooLong = setTimeout(() => void databases.mirror.close(), LAST_COMMANDS_MS);
     unwatch();
+    // After the receiver, whose last report the mirror shows from now on.
     await heartbeat.stop();
-    // These still write to the mirror.
+    // After the heartbeat, which shows the state that they sample. They still write to the mirror.
     await sampler.stop();
     watch.stop();
     await timeline.stop();
     await mirror.close();
+    // After the mirror, whose client may still share a refusal.
     await lockouts.stop();
+    // Last, because the inbox must be closed after its readers, of which the mirror is one.
     await receiver?.close();
     clearTimeout(tooLong);
   };
