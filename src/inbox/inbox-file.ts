@@ -15,6 +15,8 @@ export function inboxPath(databasePath: string): string {
 }
 
 export const INBOX_APPLICATION_ID = 0x736d6962; // "smib"
+/** In `user_version`. */
+export const INBOX_SCHEMA_VERSION = 1;
 
 /** `receiver` is written by the receiver's heartbeat, in the transaction of the waiting rows. */
 export const INBOX_TABLES = `
@@ -55,7 +57,8 @@ export const INBOX_TABLES = `
     -- src/inbox/report.ts, as JSON; null before the first heartbeat.
     report_json TEXT
   ) STRICT;
-  PRAGMA application_id = ${INBOX_APPLICATION_ID};`;
+  PRAGMA application_id = ${INBOX_APPLICATION_ID};
+  PRAGMA user_version = ${INBOX_SCHEMA_VERSION};`;
 
 /** Where this host has read the stream; stored with the rows that it took from there. */
 export interface StreamPosition {

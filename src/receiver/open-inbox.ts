@@ -1,9 +1,10 @@
-/** Locks and opens the file of the inbox. Creates it if needed, and replaces a damaged one. */
+/** Locks and opens the file of the inbox. Creates it if needed, and replaces one that is damaged or too new. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, renameSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import {
   INBOX_APPLICATION_ID,
+  INBOX_SCHEMA_VERSION,
   INBOX_TABLES,
   inboxEnds,
   inboxPath,
@@ -34,7 +35,7 @@ export interface OpenInbox {
 export interface InboxOptions {
   /** Epoch ms, wall clock. */
   readonly now: () => number;
-  /** Called once a new file is in the place of a damaged one. */
+  /** Called once a new file is in the place of one that cannot be used. */
   readonly onReplaced: (damage: SqliteFault, movedTo: string) => void;
 }
 
@@ -66,7 +67,8 @@ export function lockAndOpen(databasePath: string, { now, onReplaced }: InboxOpti
       return held(openForWriting(path));
     } catch (damage) {
       // A new file opens without an error, so this one is at fault.
-      const isUnusable = isDamage(damage) || isUnexplained(damage);
+      const isNewer = damage instanceof SqliteFault && damage.kind === 'newer_schema';
+      const isUnusable = isNewer || isDamage(damage) || isUnexplained(damage);
       if (!isUnusable || !isOurs(path, databasePath)) throw damage;
       return replaced({ damage, lastSeq: 0, closeOld: () => undefined });
     }
@@ -119,7 +121,10 @@ export function openForWriting(path: string, lost: LostInbox | null = null): Db 
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       const isEmpty = db.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
-      if (!isEmpty) takeOver(db);
+      if (!isEmpty) {
+        takeOver(db);
+        refuseOtherVersion(db);
+      }
       chmodSync(path, 0o600);
       useWal(db);
       refuseCutFile(db);
@@ -161,6 +166,16 @@ function takeOver(db: Db): void {
   throw new SqliteFault(
     'not_a_database',
     `${db.name} belongs to another program: move it away, or set DATABASE_PATH to another file.`,
+  );
+}
+
+/** @throws SqliteFault if another version of this program wrote the file. */
+function refuseOtherVersion(db: Db): void {
+  const version = db.pragma('user_version', { simple: true });
+  if (version === INBOX_SCHEMA_VERSION) return;
+  throw new SqliteFault(
+    'newer_schema',
+    `${db.name} has schema version ${String(version)}, this program knows ${INBOX_SCHEMA_VERSION}.`,
   );
 }
 

@@ -103,7 +103,7 @@ export async function runReceiver(
     onReplaced: (damage, movedTo) =>
       log.error(
         { err: damage, movedTo },
-        'the inbox was damaged: it was moved aside, a new one takes webhooks, and the mirror reads everything again',
+        'the inbox cannot be used: it was moved aside, a new one takes webhooks, and the mirror reads everything again',
       ),
   });
   const receiver = new Receiver({ ...events, ...platform, inbox }, settings.stream !== null);

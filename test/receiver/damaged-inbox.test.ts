@@ -106,6 +106,18 @@ test('notes that everything may have been missed in the new file, and keeps the 
   expect(inbox.lastRun).toMatchObject({ isStopped: true, aliveAtMs: T0 + 99 });
 });
 
+test('replaces a file that a newer version of the program wrote', () => {
+  const path = newPath();
+  writeFileSync(inboxPath(path), filledBytes());
+  const newer = new Database(inboxPath(path));
+  newer.pragma('user_version = 2');
+  newer.close();
+  const inbox = openInboxWriter(path);
+  onTestFinished(() => inbox.close());
+  expect(missedIn(path)).toMatchObject([{ why: 'killed' }]);
+  expect(existsSync(ownFile(inboxPath(path), 'aside'))).toBe(true);
+});
+
 test('replaces a file that is damaged while it is used, and continues its numbers', () => {
   const path = newPath();
   const inbox = openInboxWriter(path);

@@ -93,7 +93,7 @@ test.concurrent('replaces an inbox that is damaged while it runs', async (t) => 
   other.close();
   writeFileSync(inboxPath(path), readFileSync(inboxPath(path)).fill(0x5a, PAGE_BYTES), { flag: 'r+' });
   const line = await eventually(
-    () => mirror.log.find(({ msg }) => String(msg).startsWith('the inbox was damaged')),
+    () => mirror.log.find(({ msg }) => String(msg).startsWith('the inbox cannot be used')),
     { what: 'the inbox is replaced' },
   );
   expect(JSON.stringify(line)).toContain(`${inboxPath(path)} is damaged`);
