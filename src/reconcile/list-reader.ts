@@ -14,8 +14,8 @@ export const PAGE = 100;
 export const MOST_GAPS = 10;
 
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
-/** A person must fix the cause of a refusal. */
-const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
+/** A person must fix why the store rejects a request. */
+const REJECTED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
 /** A page that fails as often in a row is not an accident. */
 const TRIES = 3;
 /** These concern every request. */
@@ -94,10 +94,10 @@ async function attempt(
     if (!(answer instanceof ServiceError)) return answer;
     const isOfRows = tries >= TRIES && !OF_ALL.has(answer.kind);
     if (isOfRows && (await lists(deps, order, rows, signal))) return answer;
-    const refused = answer.kind === 'rejected';
-    const jitterMs = fullJitterMs(tries, refused ? REFUSED_RETRY : RETRY, deps.random());
+    const isRejected = answer.kind === 'rejected';
+    const jitterMs = fullJitterMs(tries, isRejected ? REJECTED_RETRY : RETRY, deps.random());
     const waitMs = Math.max(answer.retryAfterMs ?? 0, jitterMs);
-    const isNews = refused || answer.kind === 'contract';
+    const isNews = isRejected || answer.kind === 'contract';
     deps.log[isNews ? 'warn' : 'debug'](
       { err: answer, waitMs },
       'the store did not answer its product list; trying again',
