@@ -87,10 +87,9 @@ function causeList(): string {
     const { title, lost, over } = GUIDE[code];
     const { alertAfter }: CauseRow = CAUSES[code];
     const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
-    const alert = alertAfter === null ? 'no alert of its own' : `alert after ${alertAfter}`;
     return [
       `### ${code}`,
-      `**${title}** (${urgency}; ${alert}; ended by ${OWNER_WORDS[owner]})`,
+      `**${title}** (${[urgency, OWNER_WORDS[owner], ...(alertAfter === null ? [] : [alertAfter])].join('; ')})`,
       [
         `- **You see:** ${message}`,
         `- **Lost:** ${lost}`,

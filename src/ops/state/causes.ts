@@ -6,8 +6,8 @@ export type Owner = (typeof OWNERS)[number];
 
 export const OWNER_WORDS: Readonly<Record<Owner, string>> = {
   store: 'the store',
-  operator: 'the mirror’s settings or operation',
-  host: 'the mirror’s machine, or another program on it',
+  operator: 'you',
+  host: 'this machine, or another program on it',
   network: 'the network or a proxy',
   mirror: 'the mirror itself',
 };
