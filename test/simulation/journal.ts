@@ -63,18 +63,23 @@ export class Journal {
     this.#reached = reachedIn(mirror);
     const { inputSeq } = this.#reached;
     this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? AT.epoch : 0));
-    const state = mirror
-      .prepare<[], Opening['state']>(
-        `SELECT
+    const { untoldJson, ...row } = present(
+      mirror
+        .prepare<[], Omit<Opening['state'], 'untold'> & { readonly untoldJson: string | null }>(
+          `SELECT
            change_seq AS changeSeq,
            inbox_seq AS inboxSeq,
            trusted_after_ms AS trustedAfterMs,
            way_in AS wayIn,
            way_in_since_ms AS wayInSinceMs,
-           last_webhook_at_ms AS lastWebhookAtMs
+           last_webhook_at_ms AS lastWebhookAtMs,
+           untold_json AS untoldJson
          FROM mirror_state`,
-      )
-      .get();
+        )
+        .get(),
+    );
+    const untold = untoldJson === null ? null : (JSON.parse(untoldJson) as MirrorStateRow['untold']);
+    const state: Opening['state'] = { ...row, untold };
     const kind = epoch === null ? 'continued' : 'epoch';
     this.#insert.run(
       inputSeq + AT[kind],

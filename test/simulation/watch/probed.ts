@@ -27,6 +27,8 @@ interface Shown {
 interface Proof {
   readonly productId: string;
   readonly dueAtMs: number;
+  /** A later one explains it. */
+  readonly lastWebhookAtMs: number;
 }
 
 const REPLICA_LAG_MS = 2_000;
@@ -67,7 +69,7 @@ export class Probed {
     const isAfter = lastWebhookAtMs !== null && before.atMs > lastWebhookAtMs + REPLICA_LAG_MS + SLACK_MS;
     if (!isAfter || undisturbedMs() < nowMs() - before.atMs + AFTERMATH_MS) return;
     if (before.variantIds.some((id) => wayIn.history.differed(id, before.atMs, sampledAtMs)))
-      this.#proof = { productId, dueAtMs: nowMs() + GRACE_MS + SLACK_MS };
+      this.#proof = { productId, dueAtMs: nowMs() + GRACE_MS + SLACK_MS, lastWebhookAtMs };
   }
 
   check(db: Db): void {
@@ -79,15 +81,16 @@ export class Probed {
     } else this.#proof = null;
   }
 
-  /** A webhook, a barrier or another file. */
+  /** A barrier or another file. */
   explained(): void {
     this.#proof = null;
   }
 
   #checkProof(): void {
-    const { fault, nowMs, undisturbedMs } = this.#options;
+    const { fault, nowMs, wayIn, undisturbedMs } = this.#options;
     if (this.#proof === null) return;
-    if (undisturbedMs() < AFTERMATH_MS) this.#proof = null;
+    const isExplained = wayIn.lastWebhookAtMs !== this.#proof.lastWebhookAtMs;
+    if (isExplained || undisturbedMs() < AFTERMATH_MS) this.#proof = null;
     else if (nowMs() > this.#proof.dueAtMs)
       fault(`two reads of product ${this.#proof.productId} differ, and webhooks are not called missing`);
   }

@@ -119,7 +119,9 @@ export class WayInWatch {
     if (after.trustedAfterMs === before.trustedAfterMs) return;
     onBarrier(this.#appliedAllAtMs);
     const isEnd = before.wayIn !== 'proven' && hasWebhook;
-    if (!isEnd && undisturbedMs() > AFTERMATH_MS)
+    // What was missed before the mirror had applied everything is no news.
+    const undisturbedUntilThenMs = undisturbedMs() - (nowMs() - this.#appliedAllAtMs);
+    if (!isEnd && undisturbedUntilThenMs > AFTERMATH_MS)
       fault(`at ${nowMs()}, everything became suspect, though the port was open all the time`);
   }
 
