@@ -14,6 +14,7 @@ const LONG = [
   'examples/to-postgres',
   'crash/crash',
   'readers/life',
+  'readers/odd-texts',
   'browser/ops-page',
   'disk/slow-disk',
   'disk/full-disk',
