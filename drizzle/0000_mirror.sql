@@ -173,6 +173,7 @@ CREATE TABLE `service_state` (
 	`pruned_change_seq` integer DEFAULT 0 NOT NULL,
 	`state` text DEFAULT 'stale' NOT NULL,
 	`state_cause` text DEFAULT 'starting',
+	`causes_json` text DEFAULT '[{"code":"starting"}]' NOT NULL,
 	`is_backup` integer DEFAULT 0 NOT NULL,
 	`checked_since_ms` integer DEFAULT -8640000000000000 NOT NULL,
 	`inbox_id` text,
@@ -307,7 +308,11 @@ END;
 CREATE TRIGGER `mirror_state_barrier` AFTER UPDATE OF `trusted_after_ms` ON `mirror_state`
 WHEN NEW.`trusted_after_ms` > OLD.`trusted_after_ms`
 BEGIN
-  UPDATE `service_state` SET `state` = 'catching_up', `state_cause` = 'downtime' WHERE `state` = 'live';
+  UPDATE `service_state` SET
+    `state` = 'catching_up',
+    `state_cause` = 'downtime',
+    `causes_json` = json_insert(`causes_json`, '$[#]', json_object('code', 'downtime', 'since', NEW.`trusted_after_ms`))
+  WHERE `state` = 'live';
 END;
 --> statement-breakpoint
 -- Nor a way in that is not proven.
@@ -316,7 +321,15 @@ WHEN NEW.`way_in` <> OLD.`way_in` AND NEW.`way_in` <> 'proven'
 BEGIN
   UPDATE `service_state` SET
     `state` = iif(NEW.`way_in` = 'missing', 'stale', 'catching_up'),
-    `state_cause` = iif(NEW.`way_in` = 'missing', 'webhooks_missing', 'unproven')
+    `state_cause` = iif(NEW.`way_in` = 'missing', 'webhooks_missing', 'unproven'),
+    `causes_json` = json_insert(
+      `causes_json`,
+      '$[#]',
+      json_object(
+        'code', iif(NEW.`way_in` = 'missing', 'webhooks_missing', 'unproven'),
+        'since', NEW.`way_in_since_ms`
+      )
+    )
   WHERE `state` <> 'stale';
 END;
 --> statement-breakpoint

@@ -4,12 +4,11 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { inboxPath } from '../inbox/inbox-file.ts';
-import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/open-for-queries.ts';
 import { fullReadWords, sellableWords } from '../ops/shared/words.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
-import { stateFromOutside } from '../ops/state/state.ts';
+import { verdictOf } from '../ops/state/state.ts';
 import { ago, counted } from '../platform/amounts.ts';
 import { commandsOf, withOwnCommands } from '../platform/own-command.ts';
 import { messageOf } from '../platform/thrown.ts';
@@ -23,7 +22,7 @@ import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { decimal } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
-import { OtherMirrorError, statusOfOwn, WrongTokenError, type stateSchema } from './shared/ops-client.ts';
+import { statusOfOwn, type stateSchema } from './shared/ops-client.ts';
 import { readReceiverState } from './status/receiver.ts';
 
 type Status = z.infer<typeof stateSchema>;
@@ -116,16 +115,16 @@ interface Answer {
   readonly hidden: string | null;
 }
 
+/** The process knows more than the file if it cannot write it. @throws SqliteFault; Error if there is no file. */
 async function look(config: LocalConfig): Promise<Answer> {
-  const { path } = config.database;
-  const isReceiver = config.role === 'receiver';
-  // If unknown, the heartbeat decides.
-  const isHeld = ifReadable(() => isDatabaseLocked(isReceiver ? inboxPath(path) : path), true);
-  // Without the lock, too: a mirror that cannot use its file does not hold it.
-  const status = await askServer(config, { isHeld });
+  const status = await askServer(config);
   if (status !== null && typeof status !== 'string') return { status, served: true, hidden: null };
-  const read = isReceiver ? readReceiverState : readFile;
-  return { status: { ...read(path, { isHeld }) }, served: false, hidden: status };
+  const read = config.role === 'receiver' ? readReceiverState : readFile;
+  try {
+    return { status: { ...read(config.database.path) }, served: false, hidden: status };
+  } catch (error) {
+    throw status === null ? error : new Error(status, { cause: error });
+  }
 }
 
 const LOOK_EVERY_MS = 500;
@@ -143,33 +142,31 @@ async function waitUntilLive(config: LocalConfig, { timeout }: StatusOptions): P
       const answer = await look(config);
       if (isLast || answer.status.state === 'live') return answer;
     } catch (error) {
-      if (isLast || error instanceof OtherMirrorError || error instanceof WrongTokenError) throw error;
+      if (isLast) throw error;
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
     if (interrupted.aborted) return null;
   }
 }
 
-/** @returns null, or the reason if a process should have answered. */
-async function askServer(
-  config: LocalConfig,
-  { isHeld }: { readonly isHeld: boolean },
-): Promise<Status | string | null> {
-  const { ops } = config;
-  const file = config.role === 'receiver' ? 'inbox' : 'database';
-  const silence =
-    `a process holds the ${file} but does not answer at ${ops.host}:${ops.port}: ` +
-    'check OPS_HOST and OPS_PORT';
+/** @returns the reason if another program answers, or the process does not; null if there is none. */
+async function askServer(config: LocalConfig): Promise<Status | string | null> {
+  const { ops, database, role } = config;
+  const [what, file] =
+    role === 'receiver' ? ['inbox', inboxPath(database.path)] : ['database', database.path];
   try {
-    return (await statusOfOwn(config)) ?? (isHeld ? silence : null);
+    const status = await statusOfOwn(config);
+    if (status !== null || !ifReadable(() => isDatabaseLocked(file), false)) return status;
+    return (
+      `a process holds the ${what} but does not answer at ${ops.host}:${ops.port}: ` +
+      'check OPS_HOST and OPS_PORT'
+    );
   } catch (error) {
-    if (!isHeld) return messageOf(error);
-    if (error instanceof WrongTokenError && (ops.token ?? ops.readToken) === null) return error.message;
-    throw error;
+    return messageOf(error);
   }
 }
 
-function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Status {
+function readFile(path: string): Status {
   if (!isThere(path)) {
     if (ifReadable(() => isDatabaseLocked(inboxPath(path)), false)) {
       throw new Error(
@@ -190,12 +187,7 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
     const status = readStatus(db);
     return {
       ...status,
-      ...stateFromOutside({
-        file: stateFacts(db, { nowMs: null }),
-        pendingReads: status.pending_reads,
-        shown: { state: status.state, cause: status.state_cause, aliveAtMs: status.alive_at },
-        isHeld,
-      }),
+      ...verdictOf(status.causes),
       deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
     };

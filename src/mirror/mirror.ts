@@ -3,7 +3,6 @@
  * started again after a pause, and the start rule recovers the file (docs/architecture.md#start).
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import { EARLIEST_MS } from '../core/limits.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { Db } from '../sqlite/open.ts';
@@ -77,7 +76,7 @@ interface Failure {
   readonly end?: typeof close;
 }
 
-const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0, trustedAfterMs: EARLIEST_MS };
+const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0 };
 
 export class Mirror {
   readonly #files: MirrorFiles;

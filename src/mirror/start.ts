@@ -17,6 +17,7 @@ import { transact } from '../sqlite/transact.ts';
 import { bringInstantsBack } from './file/instants.ts';
 import { MIRROR_APPLICATION_ID } from './file/known-mirror.ts';
 import { openWriter } from './file/open-writer.ts';
+import { STARTING } from './file/state.ts';
 import {
   areRowsAhead,
   CLOCK_BACK_MS,
@@ -128,9 +129,9 @@ function continueEpoch(db: Db, { nowMs }: Opening): void {
   db.prepare<[Pick<Opening, 'nowMs'>]>(
     `
     UPDATE service_state SET
+      alive_at_ms = @nowMs,
       clock_ms = max(coalesce(clock_ms, @nowMs), @nowMs),
-      state = 'stale',
-      state_cause = 'starting'`,
+      ${STARTING}`,
   ).run({ nowMs });
 }
 
@@ -250,10 +251,9 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
         inbox_row_at_ms = @inboxRowAtMs,
         inbox_prunable_seq = 0,
         is_backup = 0,
-        alive_at_ms = NULL,
+        alive_at_ms = @nowMs,
         clock_ms = @nowMs,
-        state = 'stale',
-        state_cause = 'starting',
+        ${STARTING},
         last_full_sync_at_ms = NULL`,
     ).run(epoch);
     db.prepare<[EpochBegin]>(

@@ -137,7 +137,7 @@ export class Monitor {
     createStateGauges(this.registry, now, () => ({
       sample: sampler?.last ?? null,
       lastAcceptedAtMs: watch.lastAcceptedAtMs,
-      mirror: watch.current,
+      mirror: () => watch.shown(),
     }));
     if (hasStream) createStreamGauges(this.registry, now, () => this.#report?.stream ?? null);
     this.#state = watch;

@@ -11,20 +11,20 @@ export function createReceiverApp({ metrics, watch, commandOf, ...access }: Rece
   app.get('/metrics', async (c) =>
     c.body(await metrics.metrics(), 200, { 'Content-Type': metrics.contentType }),
   );
-  app.get('/readyz', (c) => {
-    const { state } = watch.current;
+  app.get('/readyz', async (c) => {
+    const { state } = await watch.shown();
     return c.json({ state }, state === 'live' ? 200 : 503);
   });
-  app.get('/api/status', (c) => c.json(watch.current));
+  app.get('/api/status', async (c) => c.json(await watch.shown()));
   app.get('/', async (c) => {
     if (!wantsPage(c)) return c.notFound();
     // Only people need it, and a receiver is to stay small.
     const { receiverPage } = await import('./page/receiver-view.ts');
-    return c.html(receiverPage(watch.current, { nowMs: access.now(), commandOf }));
+    return c.html(receiverPage(await watch.shown(), { nowMs: access.now(), commandOf }));
   });
   app.get('/causes', async (c) => {
     const { receiverCausesPage } = await import('./page/receiver-view.ts');
-    return c.html(receiverCausesPage(watch.current, commandOf));
+    return c.html(receiverCausesPage(await watch.shown(), commandOf));
   });
   app.notFound((c) =>
     c.json(

@@ -80,20 +80,17 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
   beat();
   const { databases, now, followReceiver } = mirrorAt(path, host);
   await databases.mirror.opened;
-  const {
-    epoch: firstEpoch,
-    trustedAfterMs,
-    wayIn,
-  } = await databases.reader.ask('stateFacts', { nowMs: null });
+  const { epoch: firstEpoch, ...facts } = await databases.reader.ask('stateFacts', { nowMs: 0 });
   await databases.writer.command('alive', {
     atMs: at.wallMs,
     clockMs: now(),
     checkedSinceMs: T0,
     epoch: firstEpoch,
-    trustedAfterMs,
-    wayIn,
+    trustedAfterMs: facts.trustedAfterMs,
+    wayIn: facts.wayIn,
     state: 'live',
     stateCause: null,
+    causesJson: '[]',
   });
   const epoch = async () => (await databases.reader.ask('status')).epoch;
   const before = await epoch();

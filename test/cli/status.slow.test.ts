@@ -49,7 +49,7 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(refused.stdout).toMatch(/^mirror +the mirror at \S+ requires its OPS_TOKEN, or OPS_READ_TOKEN /m);
 
   const other = await run(withEnv(home, { DATABASE_PATH: 'other.db' }), 'status');
-  expect(other.stderr).toMatch(/no mirror runs, and .*other\.db does not exist/);
+  expect(other.stderr).toMatch(/has the file .*mirror\.db, not .*other\.db: correct DATABASE_PATH/);
 
   server.signal('SIGTERM');
   await server.ended;
@@ -64,7 +64,7 @@ test('shows the server’s state and exits 0 only if live', async () => {
   // Hidden from `status`, as while a mirror opens its files.
   const lock = lockDatabase(databaseOf(home));
   expect((await run(home, 'status')).stdout).toMatch(
-    /^can be sold now .*\nstate +stale\ncritical +starting \(who can end it/,
+    /^can be sold now .*\nstate +stale\ncritical +stopped (.*\n)*mirror +a process holds the database but does not answer at /,
   );
   lock.release();
 

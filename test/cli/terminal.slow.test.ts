@@ -26,7 +26,7 @@ test.runIf(hasTerminal)('answers deliveries while the terminal is paused (Ctrl-S
   const sandbox = await startService({ ackTimeoutMs: 30_000 });
   const home = withEnv(await homeOf(sandbox), { LOG_LEVEL: 'debug' });
   const server = startAtTerminal(home, 'serve');
-  const listening = await untilPrinted(server, /webhooks[^"]+"([^"]+)"/);
+  const listening = await untilPrinted(server, /webhooks[^"]+"(http[^"]+)"/);
   const url = listening[1] ?? '';
   server.type('\u0013');
   expect((await fetch(url, { method: 'POST', signal: AbortSignal.timeout(30_000) })).status).toBe(401);

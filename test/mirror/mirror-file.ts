@@ -18,7 +18,6 @@ import {
   type CommandName,
   type CommandResult,
   type Commands,
-  type WrittenState,
 } from '../../src/mirror/writer/commands.ts';
 import { appended, openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
@@ -181,13 +180,14 @@ export function readInput(productId: string, found: Item | null, { sentAtMs }: R
 /** A heartbeat may lie 10 s in the future, so that one outlasts a slow test by almost 20 s. */
 const AHEAD_MS = 9_000;
 
-/** A heartbeat of the main thread at `atMs`, with its decision. */
+/** A heartbeat of the main thread at `atMs`, with its decision. @returns whether it was written. */
 export function beats(
   db: Db,
   atMs: number,
   decided: Partial<Parameters<Commands['alive']>[0]> = {},
-): WrittenState {
-  const { epoch, trustedAfterMs, wayIn } = stateFacts(db, { nowMs: null });
+): boolean {
+  const { epoch, trustedAfterMs, wayIn } = stateFacts(db, { nowMs: 0 });
+  const { stateCause = null } = decided;
   const inbox = openInboxReader(db.name);
   try {
     return prepareCommands(db, inbox).alive({
@@ -198,7 +198,8 @@ export function beats(
       trustedAfterMs,
       wayIn,
       state: 'live',
-      stateCause: null,
+      stateCause,
+      causesJson: JSON.stringify(stateCause === null ? [] : [{ code: stateCause }]),
       ...decided,
     });
   } finally {

@@ -151,7 +151,8 @@ test('shows a cause in state and metric while its reason lasts', async () => {
   sampler.start();
   operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null, sinceMs: 0 };
   refused(monitor, Date.now(), { wrong_signature: 3, missing_signature: 3 });
-  const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
+  const { causes } = await watch.state.shown();
+  const holds = (code: string) => causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });
   expect(holds('requests_refused')?.message).toMatch(
     /refused 3 requests with a wrong signature, 3 requests without/,

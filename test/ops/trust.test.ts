@@ -24,7 +24,7 @@ const listed = ({ db }: DirectWriter): unknown[] | undefined =>
 
 test('lists every row that is not trusted, and no other', () => {
   const writer = suspectMirror();
-  expect(trust(writer.db)).toMatchObject({ state: 'stale', cause: 'starting' });
+  expect(trust(writer.db)).toMatchObject({ state: 'stale', cause: 'stopped' });
   expect(listed(writer)).toEqual(untrustedIn(writer));
   expect(untrustedIn(writer).every((row) => String(row).endsWith(' state'))).toBe(true);
   writer.beat();

@@ -175,6 +175,7 @@ test('trusts no value that was not checked for a tenth longer than the bound', a
       wayIn,
       state: 'live',
       stateCause: null,
+      causesJson: '[]',
     });
     const counted = databases.rows<{ unchecked: number; trusted: number }>(
       `SELECT sum(why_not IS 'unchecked') AS unchecked, sum(trusted) AS trusted FROM mirror_sellable`,

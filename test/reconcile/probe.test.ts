@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Claim } from '../../src/core/input.ts';
 import { reportedSince, type RefusalReason } from '../../src/inbox/report.ts';
+import { present } from '../shared/present.ts';
 import { delivery } from '../mirror/mirror-file.ts';
 import { heartbeat, REPORT } from '../ops/reported.ts';
 import {
@@ -68,7 +69,8 @@ async function setUp({ products = 40, maxRps = 50 } = {}) {
     asked,
     stopListening: () => void (isListening = false),
     wayIn: () => databases.reader.ask('wayIn'),
-    barrier: () => databases.writer.position.trustedAfterMs,
+    barrier: () =>
+      present(databases.rows<{ ms: number }>('SELECT trusted_after_ms AS ms FROM mirror_state')[0]).ms,
   };
 }
 

@@ -1,10 +1,10 @@
 /** The state of a host that only receives, as its inbox shows it to other processes. */
 import { inboxPath, openInboxReader, readReceiver } from '../../inbox/inbox-file.ts';
-import { receiverFromOutside, type Verdict } from '../../ops/state/state.ts';
+import { judge, receiverCause, type Verdict } from '../../ops/state/state.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 
 /** @throws SqliteFault; Error if no receiver has ever run here. */
-export function readReceiverState(databasePath: string, { isHeld }: { readonly isHeld: boolean }): Verdict {
+export function readReceiverState(databasePath: string): Verdict {
   const path = inboxPath(databasePath);
   if (!isThere(path)) {
     throw new Error(
@@ -13,8 +13,8 @@ export function readReceiverState(databasePath: string, { isHeld }: { readonly i
   }
   const db = openInboxReader(databasePath);
   try {
-    const { aliveAtMs, isStopped } = readReceiver(db);
-    return receiverFromOutside({ aliveAtMs, isStopped: isStopped || !isHeld, nowMs: Date.now() });
+    const cause = receiverCause({ ...readReceiver(db), nowMs: Date.now() });
+    return judge(cause === null ? [] : [cause]);
   } finally {
     db.close();
   }

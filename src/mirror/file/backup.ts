@@ -21,6 +21,7 @@ import { openReader, type Db } from '../../sqlite/open.ts';
 import { prepareRows } from '../../sqlite/prepared.ts';
 import { refuseCutFile } from '../../sqlite/refuse-cut-file.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
+import { STOPPED } from './state.ts';
 
 interface BackupOptions {
   readonly force: boolean;
@@ -186,7 +187,7 @@ function finish(draft: string): void {
   try {
     copy.pragma('journal_mode = DELETE');
     // No mirror runs on it, however young its heartbeat.
-    copy.exec(`UPDATE service_state SET is_backup = 1, state = 'stale', state_cause = 'stopped'`);
+    copy.exec(`UPDATE service_state SET is_backup = 1, ${STOPPED}`);
     const problem = firstProblem(copy);
     if (problem === null) return;
     throw new SqliteFault(

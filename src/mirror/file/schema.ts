@@ -344,10 +344,10 @@ export const liveCounts = sqliteTable(
  * Only the apply thread has a connection that writes. Who decides, and when it is written:
  *
  * - `epoch`, `inbox_id`: the start rule, when an epoch begins
- * - `alive_at_ms`: the main thread's heartbeat, each second; null when an epoch begins
+ * - `alive_at_ms`: the main thread's heartbeat, each second, and the start rule
  * - `clock_ms`: the heartbeat, and the start rule, because a kill may leave rows before the first heartbeat
  * - `checked_since_ms`: the heartbeat
- * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger
+ * - `state`, `state_cause`, `causes_json`: the heartbeat; also the start and an orderly stop, and the trigger
  *   `mirror_state_barrier`, which ends `live` with each new barrier, and `mirror_state_way_in`, when the way in is no longer proven
  * - `inbox_row_at_ms`: each transaction that applied rows of the inbox, and the start rule
  * - `inbox_prunable_seq`, `pruned_change_seq`: the command `prune`; a new epoch sets the first to 0
@@ -359,7 +359,7 @@ export const serviceState = sqliteTable(
   {
     id: integer('id').primaryKey(),
     epoch: text('epoch').notNull(),
-    /** Heartbeat, every second; null before the first one of an epoch. */
+    /** Heartbeat, every second. */
     aliveAtMs: integer('alive_at_ms'),
     /** The mirror's clock; at a heartbeat it differs from `alive_at_ms` after the host's clock was set back. */
     clockMs: integer('clock_ms'),
@@ -373,6 +373,8 @@ export const serviceState = sqliteTable(
     state: text('state').$type<MirrorState>().notNull().default('stale'),
     /** The first cause of that state; null if it is `live`. */
     stateCause: text('state_cause').default('starting'),
+    /** All causes, whole; those that a trigger adds have only code and date. */
+    causesJson: text('causes_json').notNull().default('[{"code":"starting"}]'),
     isBackup: integer('is_backup').notNull().default(0),
     /** A row whose evidence is older is not trusted: the heartbeat's own clock minus the bound and a tenth. */
     checkedSinceMs: integer('checked_since_ms').notNull().default(EARLIEST_MS),

@@ -18,10 +18,17 @@ const IS_SILENT = `(
     OR abs(service_state.alive_at_ms - ${NOW_MS}) > ${HEARTBEAT_VALID_MS}
   )`;
 
-/** The state that the main thread decided, while it beats: the only rule in SQL. */
+/** What the main thread decided, while it beats: the only rule for readers. */
 export const STATE = `CASE WHEN ${IS_SILENT} THEN 'stale' ELSE service_state.state END`;
-export const STATE_CAUSE = `CASE
-    WHEN ${IS_SILENT} AND coalesce(service_state.state_cause, '') NOT IN ('stopped', 'starting')
-      THEN 'no_heartbeat'
-    ELSE service_state.state_cause
+export const STATE_CAUSE = `CASE WHEN ${IS_SILENT} THEN 'stopped' ELSE service_state.state_cause END`;
+export const CAUSES_JSON = `CASE
+    WHEN ${IS_SILENT} THEN '[{"code":"stopped","since":' || coalesce(service_state.alive_at_ms, 'null') || '}]'
+    ELSE service_state.causes_json
   END`;
+
+const whole = (code: 'starting' | 'stopped'): string =>
+  `state = 'stale', state_cause = '${code}', causes_json = '[{"code":"${code}"}]'`;
+
+/** Assignments of a start, until the first heartbeat, and of an orderly stop. */
+export const STARTING = whole('starting');
+export const STOPPED = whole('stopped');

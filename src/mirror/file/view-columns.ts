@@ -86,6 +86,7 @@ export const mirrorStatus = sqliteView('mirror_status', {
   schema_version: integer().notNull(),
   state: text().$type<MirrorState>().notNull(),
   state_cause: text(),
+  causes: text().notNull(),
   last_delivery_at: integer(),
   last_full_sync_at: integer(),
   oldest_verified_at: integer(),

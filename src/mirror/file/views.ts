@@ -1,7 +1,7 @@
 import { UNASKED } from '../../core/reasons.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { transact } from '../../sqlite/transact.ts';
-import { STATE, STATE_CAUSE } from './state.ts';
+import { CAUSES_JSON, STATE, STATE_CAUSE } from './state.ts';
 import {
   LEVEL_TRUSTED,
   LEVEL_WHY_NOT,
@@ -169,6 +169,7 @@ SELECT
   (SELECT count(*) FROM __drizzle_migrations) AS schema_version,
   ${STATE} AS state,
   ${STATE_CAUSE} AS state_cause,
+  ${CAUSES_JSON} AS causes,
   mirror_state.last_delivery_at_ms AS last_delivery_at,
   service_state.last_full_sync_at_ms AS last_full_sync_at,
   (SELECT min(read_at_ms) FROM products WHERE gone_at_ms IS NULL AND read_at_ms > 0) AS oldest_verified_at,

@@ -8,6 +8,7 @@ const GLANCE = query(() =>
   select({
     state: mirrorStatus.state,
     state_cause: mirrorStatus.state_cause,
+    causes: mirrorStatus.causes,
     last_delivery_at: mirrorStatus.last_delivery_at,
     last_accepted_at: scalar(select({ atMs: mirrorState.lastWebhookAtMs }).from(mirrorState)),
     last_full_sync_at: mirrorStatus.last_full_sync_at,
@@ -21,6 +22,13 @@ const GLANCE = query(() =>
 /** Columns of the status that cost next to nothing, whatever the mirror's size. */
 export function glance(db: Db): RowOf<typeof GLANCE> {
   return GLANCE.one(db);
+}
+
+const CAUSES = query(() => select({ causes: mirrorStatus.causes }).from(mirrorStatus));
+
+/** The causes of the state, as JSON. */
+export function shownCauses(db: Db): string {
+  return CAUSES.one(db).causes;
 }
 
 const COUNTED = 2_000;

@@ -27,7 +27,7 @@ const LIST_GAP = scalar(
     .limit(1),
 );
 
-const FACTS = query((params: Params<{ nowMs: number | null }>) =>
+const FACTS = query((params: Params<{ nowMs: number }>) =>
   select({
     epoch: serviceState.epoch,
     trustedAfterMs: mirrorState.trustedAfterMs,
@@ -61,7 +61,7 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
       dueReads,
       and(
         eq(dueReads.isSuspect, 1),
-        lt(dueReads.firstMadeAtMs, sql`coalesce(${params.nowMs}, ${serviceState.clockMs}) - ${WAITING_MS}`),
+        lt(dueReads.firstMadeAtMs, sql`${params.nowMs} - ${WAITING_MS}`),
         notInArray(dueReads.productId, GIVEN_UP),
       ),
     ),
@@ -81,8 +81,8 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
     .crossJoin(liveCounts),
 );
 
-/** @param nowMs the mirror's clock; null outside its process, where the last heartbeat counts. */
-export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number | null }) {
+/** @param nowMs the mirror's clock. */
+export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number }) {
   const { untoldJson, ...facts } = FACTS.one(db, { nowMs });
   const untold = JSON.parse(untoldJson ?? 'null') as UntoldChange | null;
   return { ...withBooleans(facts, 'hasFullSync', 'hasUnread', 'isReadOverdue'), untold };

@@ -39,6 +39,7 @@ const STATUS = query(() =>
     schema_version: mirrorStatus.schema_version,
     state: mirrorStatus.state,
     state_cause: mirrorStatus.state_cause,
+    causes: mirrorStatus.causes,
     last_delivery_at: mirrorStatus.last_delivery_at,
     /** When a webhook of the store was last accepted. */
     last_accepted_at: mirrorState.lastWebhookAtMs,

@@ -3,7 +3,7 @@ import type * as queries from './queries.ts';
 
 export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { deliveryAt, deliveryPage } from '../queries/deliveries.ts';
-export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
+export { glance, notedMinutes, pendingReads, shownCauses } from '../queries/overview.ts';
 export { heldRemovals, openReads } from '../queries/open-reads.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock, stockFacets } from '../queries/page/stock.ts';

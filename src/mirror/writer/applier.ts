@@ -35,7 +35,6 @@ export interface Position {
   readonly inboxSeq: number;
   readonly inputSeq: number;
   readonly changeSeq: number;
-  readonly trustedAfterMs: number;
 }
 
 export interface Step {
@@ -84,8 +83,8 @@ export class Applier {
   }
 
   get position(): Position {
-    const { inboxSeq, appliedSeq, changeSeq, trustedAfterMs } = this.#tables.state();
-    return { inboxSeq, inputSeq: appliedSeq, changeSeq, trustedAfterMs };
+    const { inboxSeq, appliedSeq, changeSeq } = this.#tables.state();
+    return { inboxSeq, inputSeq: appliedSeq, changeSeq };
   }
 
   /** Tasks wait until every delivery that arrived is applied. @throws SqliteFault; then discard this applier. */

@@ -1,7 +1,6 @@
 import type { WayIn } from '../../core/model.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { onlyRow, prepareRows } from '../../sqlite/prepared.ts';
 import type { MirrorState } from '../file/state.ts';
 import { prepareFailure, RETRY_FAILURES } from './failures.ts';
 import { preparePrune } from './prune.ts';
@@ -10,56 +9,34 @@ import { prepareProgress } from './run-progress.ts';
 /** Plots show one day. */
 const MINUTES_KEPT = 24 * 60;
 
-export interface WrittenState {
-  readonly state: MirrorState;
-  readonly stateCause: string | null;
-}
-
-interface Heartbeat extends WrittenState {
+interface Heartbeat {
   /** The host's clock: readers compare it with theirs. */
   readonly atMs: number;
   readonly clockMs: number;
-  /** What the decision knew. */
+  /** As the decision knew them. */
   readonly epoch: string;
   readonly trustedAfterMs: number;
   readonly wayIn: WayIn['wayIn'];
   /** Rows with older evidence are not trusted. */
   readonly checkedSinceMs: number;
+  readonly state: MirrorState;
+  /** The code of the first cause of the state. */
+  readonly stateCause: string | null;
+  readonly causesJson: string;
 }
 
 /** Each command runs inside the apply thread's transaction. */
 export function prepareCommands(db: Db, inbox: Db) {
-  // What came after the decision makes it wrong; the next heartbeat decides again.
-  const written = (decided: string, then: Record<'missing' | 'unproven' | 'barrier', string>): string => `CASE
-    WHEN @state = 'stale' THEN ${decided}
-    WHEN mirror_state.way_in = 'missing' AND @wayIn <> 'missing' THEN '${then.missing}'
-    WHEN mirror_state.way_in = 'unproven' AND @wayIn <> 'unproven' THEN '${then.unproven}'
-    WHEN @state = 'live' AND (@epoch <> epoch OR @trustedAfterMs < mirror_state.trusted_after_ms)
-      THEN '${then.barrier}'
-    ELSE ${decided}
-  END`;
-  const STATE = written('@state', { missing: 'stale', unproven: 'catching_up', barrier: 'catching_up' });
-  const CAUSE = written('@stateCause', {
-    missing: 'webhooks_missing',
-    unproven: 'unproven',
-    barrier: 'downtime',
-  });
-  const alive = prepareRows<[Heartbeat], WrittenState>(
-    db,
-    {
-      state: 'state',
-      stateCause: 'state_cause',
-    },
-    (columns) => `
-      UPDATE service_state SET
-        alive_at_ms = @atMs,
-        clock_ms = @clockMs,
-        checked_since_ms = @checkedSinceMs,
-        state = ${STATE},
-        state_cause = ${CAUSE}
-      FROM mirror_state
-      RETURNING ${columns}`,
-  );
+  const alive = db.prepare<[Heartbeat]>(`
+    UPDATE service_state SET
+      alive_at_ms = @atMs,
+      clock_ms = @clockMs,
+      checked_since_ms = @checkedSinceMs,
+      state = @state,
+      state_cause = @stateCause,
+      causes_json = @causesJson
+    WHERE epoch = @epoch
+      AND EXISTS (SELECT 1 FROM mirror_state WHERE trusted_after_ms = @trustedAfterMs AND way_in = @wayIn)`);
   const forgetWarehouses = db.prepare(
     'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
   );
@@ -80,7 +57,8 @@ export function prepareCommands(db: Db, inbox: Db) {
     total = max(total, @total)`);
   const retryFailures = db.prepare(RETRY_FAILURES);
   return {
-    alive: (args: Heartbeat): WrittenState => onlyRow(alive, args),
+    /** @returns false, and writes nothing, if the decision is of another moment. */
+    alive: (args: Heartbeat): boolean => alive.run(args).changes === 1,
     noteMinute: (at: { minute: number; values: Readonly<Record<string, number>> }): void => {
       noteMinute.run(at.minute, JSON.stringify(at.values));
       forgetMinutes.run(at.minute - MINUTES_KEPT);

@@ -9,6 +9,7 @@ import type { Answering, Request } from '../../sqlite/worker.ts';
 import { isDamage, plainError, SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import { mirrorPosition } from '../new-epoch.ts';
 import { noteDecision } from '../decisions-note.ts';
+import { STOPPED } from '../file/state.ts';
 import { startMirror, type DamagedFile, type NewEpoch, type StartOptions } from '../start.ts';
 import { Applier, type AppliedInput, type NewInput, type Position, type Task } from './applier.ts';
 import type { CommandName } from './commands.ts';
@@ -94,7 +95,7 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
       close: ({ isOrderly }) => {
         try {
           if (!isOrderly) return;
-          mirror.exec(`UPDATE service_state SET state = 'stale', state_cause = 'stopped'`);
+          mirror.exec(`UPDATE service_state SET ${STOPPED}`);
           note();
           mirror.pragma('wal_checkpoint(TRUNCATE)');
         } finally {

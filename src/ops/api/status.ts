@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { causeShape } from '../shared/shapes.ts';
+import { firstCause } from '../state/state.ts';
 import { SqliteFault } from '../../sqlite/errors.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { answers, apiRouter, reading, withRefusals, type ApiRouter } from './router.ts';
@@ -130,12 +131,12 @@ export function statusRoutes({ reader, state: source, operator, watch, database 
       throw error;
     });
   app.openapi(readyz, async (c) => {
-    const { state } = watch.of(await counts());
+    const { state } = await watch.shown();
     return state === 'live' ? c.json({ state }, 200) : c.json({ state }, 503);
   });
   app.openapi(status, async (c) => {
     const [counted, behind] = await Promise.all([counts(), reader.ask('lag').catch(() => null)]);
-    const { state, causes } = watch.of(counted);
+    const { state, causes } = watch.shownIn(counted instanceof SqliteFault ? counted : counted.causes);
     const shown = {
       state,
       causes: [...causes],
@@ -145,7 +146,13 @@ export function statusRoutes({ reader, state: source, operator, watch, database 
     };
     if (counted instanceof SqliteFault || behind === null) return c.json(shown, 200);
     return c.json(
-      { ...counted, ...shown, deliveries_behind: behind.deliveries, behind_since: behind.sinceMs },
+      {
+        ...counted,
+        ...shown,
+        state_cause: firstCause({ state, causes }),
+        deliveries_behind: behind.deliveries,
+        behind_since: behind.sinceMs,
+      },
       200,
     );
   });

@@ -9,7 +9,7 @@ import type { SampledState } from '../state/state-sampler.ts';
 export interface Shown {
   readonly sample: SampledState | null;
   readonly lastAcceptedAtMs: number | null;
-  readonly mirror: Verdict;
+  readonly mirror: () => Promise<Verdict>;
 }
 
 type Value = number | null | undefined;
@@ -37,8 +37,8 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
       help,
       labelNames: [label],
       registers,
-      collect() {
-        const { mirror } = shown();
+      async collect() {
+        const mirror = await shown().mirror();
         for (const value of values) this.set({ [label]: value }, isOn(mirror, value) ? 1 : 0);
       },
     });

@@ -63,7 +63,7 @@ export function createPage(deps: PageDeps): Pages {
   const { reader, operator, warehouseNames: names, commandOf, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
-  const show: ShowPage = (c, { title, at, main, query = '' }, status = 200) => {
+  const show: ShowPage = async (c, { title, at, main, query = '' }, status = 200) => {
     const page = frame({
       title: `${title}: stock-mirror`,
       brand: 'stock-mirror',
@@ -72,7 +72,7 @@ export function createPage(deps: PageDeps): Pages {
       everyMs: status === 200 || status === 503 ? EVERY_MS : null,
       links: linksOf(deps.state.last?.status),
       at,
-      tools: toolsView(deps.watch.current, query, c.get('signedInBy') === 'session'),
+      tools: toolsView(await deps.watch.shown(), query, c.get('signedInBy') === 'session'),
       message: '',
       main,
     });
@@ -85,7 +85,7 @@ export function createPage(deps: PageDeps): Pages {
       reader.ask('pendingReads'),
       reader.ask('runningRuns'),
     ]);
-    const mirror = deps.watch.of(status);
+    const mirror = deps.watch.shownIn(status.causes);
     const minutes = deps.timeline.minutes();
     const main = overviewView({
       mirror,
@@ -196,7 +196,7 @@ export function createPage(deps: PageDeps): Pages {
 
   app.onError((error, c) => {
     if (error instanceof SqliteFault) {
-      const main = unreadableView(deps.watch.of(error), { nowMs: now(), commandOf });
+      const main = unreadableView(deps.watch.shownIn(error), { nowMs: now(), commandOf });
       return show(c, { title: 'The mirror cannot be read', at: '', main }, 503);
     }
     log.error({ err: error, path: c.req.path }, 'a page of the private listener could not be shown');

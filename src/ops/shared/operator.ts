@@ -36,7 +36,7 @@ export interface OpsDeps {
   readonly readToken: string | null;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly state: StateSource;
-  readonly watch: Pick<StateWatch, 'current' | 'of'>;
+  readonly watch: Pick<StateWatch, 'shown' | 'shownIn'>;
   readonly timeline: Pick<Timeline, 'minutes'>;
   /** The mirror's file, and what identifies it under any path. */
   readonly database: DatabaseIdentity;

@@ -16,14 +16,9 @@ const READS_AGAIN = 'The cause ends with the first read that succeeds; waiting r
 
 export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   stopped: {
-    title: 'The mirror does not run',
+    title: 'The mirror does not run, or hangs',
     lost: 'No trust is given meanwhile. Where a receiver runs as a process of its own, it still takes webhooks, and none is lost. In one process, the store’s webhooks fail, and everything is read after the start.',
     over: '`stock-mirror status` says `live`.',
-  },
-  no_heartbeat: {
-    title: 'The mirror hangs',
-    lost: 'No value is trusted. Webhooks that a receiver answers are kept in the inbox.',
-    over: 'The heartbeat is written again, at most a second after the restart.',
   },
   starting: {
     title: 'The mirror is starting',

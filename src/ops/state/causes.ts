@@ -29,8 +29,6 @@ export interface CauseRow {
   readonly isCatchingUp?: true;
   /** Runs of reads wait until it ends. */
   readonly holdsReads?: true;
-  /** The mirror's file cannot be written: readers in SQL see no more than a heartbeat that is late. */
-  readonly isOfFile?: true;
 }
 
 /** Most urgent first. */
@@ -38,17 +36,10 @@ export const CAUSES = {
   stopped: {
     severity: 'critical',
     owner: 'operator',
-    message: 'The mirror is not running: it receives no webhooks, and values are not updated.',
-    remedy: 'Start the mirror: run `stock-mirror serve`, or start its unit or container.',
+    message: 'The mirror is not running, or hangs: values are not updated.',
+    remedy:
+      'Start the mirror: run `stock-mirror serve`, or start its unit or container. If it runs, read its log, and restart it.',
     // The alert StockMirrorDown covers it: a stopped mirror has no metrics.
-    alertAfter: null,
-  },
-  no_heartbeat: {
-    severity: 'critical',
-    owner: 'host',
-    message:
-      'A process holds the mirror’s file, but writes no heartbeat: the mirror hangs. No webhooks are applied.',
-    remedy: 'Read the log of that process, and restart it.',
     alertAfter: null,
   },
   starting: {
@@ -66,7 +57,6 @@ export const CAUSES = {
     remedy: 'Free space on the disk that holds DATABASE_PATH. No restart is needed.',
     alertAfter: '1m',
     holdsReads: true,
-    isOfFile: true,
   },
   cannot_commit: {
     severity: 'critical',
@@ -95,7 +85,6 @@ export const CAUSES = {
       'Find the program with `fuser -v` on the file, and end its transaction. The mirror then catches up.',
     alertAfter: '30s',
     holdsReads: true,
-    isOfFile: true,
   },
   mirror_failed: {
     severity: 'critical',
@@ -106,7 +95,6 @@ export const CAUSES = {
       'Make the file and its folder writable for the mirror’s user. If the file belongs to another program, move it away or change DATABASE_PATH. The mirror retries, and reads everything again if the file is lost or damaged.',
     alertAfter: '30s',
     holdsReads: true,
-    isOfFile: true,
   },
   apply_behind: {
     severity: 'critical',
@@ -324,7 +312,7 @@ export const CAUSES = {
 export type CauseCode = keyof typeof CAUSES;
 export const CAUSE_CODES = Object.keys(CAUSES) as CauseCode[];
 
-type Trait = 'isUrgent' | 'isCatchingUp' | 'holdsReads' | 'isOfFile';
+type Trait = 'isUrgent' | 'isCatchingUp' | 'holdsReads';
 
 export function hasTrait(code: CauseCode, trait: Trait): boolean {
   const row: CauseRow = CAUSES[code];
@@ -340,6 +328,9 @@ export interface Cause {
   readonly message: string;
   readonly remedy: string;
 }
+
+/** As the mirror's file has it: a trigger and a start know no more than the code. */
+export type StoredCause = Pick<Cause, 'code'> & Partial<Cause>;
 
 /** What a placeholder says in documents and alerts, and for a cause of which only the code was stored. */
 const IN_GENERAL: Readonly<Record<string, string>> = {

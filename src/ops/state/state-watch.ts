@@ -1,6 +1,6 @@
 /**
- * Collects the facts behind the state and decides it, with each heartbeat. The mirror's file carries the decision, so that
- * SQL, API, page, metrics and commands show the same.
+ * Collects the facts behind the state, decides it once a second, and writes it with the heartbeat. Every face shows what
+ * the mirror's file says; while no heartbeat can be written, what this process decides alone.
  */
 import type { Logger } from '../../platform/log.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
@@ -11,7 +11,7 @@ import { HEARTBEAT_VALID_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { CAUSE_CODES, type CauseCode } from './causes.ts';
-import { asWritten, firstCause, stateOf, type ProcessFacts, type Verdict } from './state.ts';
+import { firstCause, stateOf, verdictOf, type ProcessFacts, type Verdict } from './state.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
 import { checkedSinceMs, type VerificationBound } from './verification-cause.ts';
 
@@ -29,11 +29,6 @@ export interface StateWatchDeps {
   readonly status: () => Pick<Status, 'pending_reads'> | null;
   /** The receiver lives, and everything that was in the stream at the start is in the inbox. */
   readonly isReady: () => boolean;
-}
-
-interface Decision extends Verdict {
-  readonly atMs: number;
-  readonly trustedAfterMs: number;
 }
 
 type HeartbeatFacts = Pick<ProcessFacts, 'isReady' | 'lateSinceMs'>;
@@ -54,8 +49,8 @@ export class StateWatch {
   #fault: ProcessFacts['fault'] = null;
   /** The last row of the inbox at an instant; replaced once that row is applied. */
   #awaited: { readonly seq: number; readonly atMs: number };
-  /** The last one written; null before the first. */
-  #decision: Decision | null = null;
+  /** The last heartbeat in the file; null before the first. */
+  #writtenAtMs: number | null = null;
   #file: StateFacts | null = null;
   readonly #since = new Map<CauseCode, number>();
   #logged: Verdict['state'] | null = null;
@@ -69,53 +64,64 @@ export class StateWatch {
     this.#awaited = { seq: 0, atMs: nowMs };
   }
 
-  get current(): Verdict {
-    const decision = this.#decision;
-    if (decision !== null && this.#isCurrent(decision)) {
-      const { trustedAfterMs = decision.trustedAfterMs } = this.#deps.writer?.position ?? {};
-      const isOvertaken = decision.state === 'live' && trustedAfterMs > decision.trustedAfterMs;
-      const written = isOvertaken
-        ? ({ state: 'catching_up', cause: 'downtime' } as const)
-        : { state: decision.state, cause: firstCause(decision) };
-      return this.#dated(asWritten(written, decision.causes));
-    }
-    return this.#dated(this.#decide(this.#deps.now(), this.#file, this.#withoutHeartbeat(null)));
-  }
-
   /** When a webhook of the store last arrived; own clock, null if unknown. */
   get lastAcceptedAtMs(): number | null {
     return this.#file?.lastWebhookAtMs ?? this.#report?.accepted.lastAtMs ?? null;
   }
 
-  /** @param status as just read, or the error that prevented it. Its state is the one that SQL shows. */
-  of(status: Pick<Status, 'state' | 'state_cause'> | SqliteFault): Verdict {
-    if (status instanceof SqliteFault) {
-      return this.#dated(this.#decide(this.#deps.now(), null, this.#withoutHeartbeat(status)));
+  /** What every face shows. */
+  async shown(): Promise<Verdict> {
+    const { reader } = this.#deps;
+    if (reader === null || !this.#isWritten()) return this.#alone();
+    try {
+      return this.shownIn(await reader.ask('shownCauses'));
+    } catch (error) {
+      if (error instanceof SqliteFault) return this.shownIn(error);
+      throw error;
     }
-    return this.#dated(asWritten({ state: status.state, cause: status.state_cause }, this.current.causes));
+  }
+
+  /** @param found `causes` of `mirror_status`, as just read, or the error that prevented it. */
+  shownIn(found: string | SqliteFault): Verdict {
+    if (found instanceof SqliteFault) return this.#alone(found);
+    return this.#isWritten() ? verdictOf(found) : this.#alone();
   }
 
   /** Decides the state and writes it with the heartbeat. @param atMs the host's clock. @throws SqliteFault */
   async beat(atMs: number): Promise<void> {
-    const { reader, writer, now, isReady } = this.#deps;
+    const { reader, writer } = this.#deps;
     if (reader === null || writer === null) return;
+    const isWritten = await this.#write(atMs, { reader, writer });
+    // The facts changed between the decision and its writing.
+    if (!isWritten) await this.#write(atMs, { reader, writer });
+  }
+
+  async #write(
+    atMs: number,
+    { reader, writer }: { readonly reader: MirrorReader; readonly writer: Pick<MirrorWriter, 'command'> },
+  ): Promise<boolean> {
+    const { now, isReady, verification } = this.#deps;
     const nowMs = now();
     const file = await reader.ask('stateFacts', { nowMs });
     this.#file = file;
-    const decided = this.#decide(nowMs, file, { isReady: isReady(), lateSinceMs: null, error: null });
+    const decided = this.#decide(nowMs, { isReady: isReady(), lateSinceMs: null });
     const { epoch, trustedAfterMs, wayIn } = file;
-    const written = await writer.command('alive', {
+    const isWritten = await writer.command('alive', {
       atMs,
       clockMs: nowMs,
       epoch,
       trustedAfterMs,
       wayIn,
-      checkedSinceMs: checkedSinceMs(nowMs, this.#deps.verification()),
+      checkedSinceMs: checkedSinceMs(nowMs, verification()),
       state: decided.state,
       stateCause: firstCause(decided),
+      causesJson: JSON.stringify(decided.causes),
     });
-    const { state, causes } = asWritten({ state: written.state, cause: written.stateCause }, decided.causes);
-    this.#decision = { state, causes, atMs: nowMs, trustedAfterMs };
+    if (isWritten) {
+      this.#writtenAtMs = nowMs;
+      this.#log(decided);
+    }
+    return isWritten;
   }
 
   /** The receiver's last heartbeat and report. */
@@ -130,7 +136,9 @@ export class StateWatch {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#log(this.current), EVERY_MS);
+    this.#timer = setInterval(() => {
+      if (!this.#isWritten()) this.#log(this.#alone());
+    }, EVERY_MS);
     this.#timer.unref();
   }
 
@@ -161,34 +169,28 @@ export class StateWatch {
     this.#logged = next.state;
   }
 
-  /** Judges the heartbeat by the rule of SQL readers, and knows a fault at once. */
-  #isCurrent({ atMs }: Decision): boolean {
-    return this.#deps.now() - atMs <= HEARTBEAT_VALID_MS && (this.#deps.writer?.fault ?? null) === null;
+  /** Readers of the file count the last heartbeat, and the next one is expected. */
+  #isWritten(): boolean {
+    const { writer, now } = this.#deps;
+    const writtenAtMs = this.#writtenAtMs;
+    return writer?.fault === null && writtenAtMs !== null && now() - writtenAtMs <= HEARTBEAT_VALID_MS;
   }
 
   /** Before the first heartbeat the mirror is starting; after it, the heartbeat is late. */
-  #withoutHeartbeat(error: SqliteFault | null): HeartbeatFacts & { readonly error: SqliteFault | null } {
-    return { isReady: this.#decision !== null, lateSinceMs: this.#decision?.atMs ?? null, error };
+  #alone(error: SqliteFault | null = null): Verdict {
+    const writtenAtMs = this.#writtenAtMs;
+    return this.#decide(this.#deps.now(), { isReady: writtenAtMs !== null, lateSinceMs: writtenAtMs }, error);
   }
 
-  #decide(
-    nowMs: number,
-    file: StateFacts | null,
-    { error, ...heartbeat }: HeartbeatFacts & { readonly error: SqliteFault | null },
-  ): Verdict {
+  #decide(nowMs: number, heartbeat: HeartbeatFacts, error: SqliteFault | null = null): Verdict {
     const own = { ...this.#facts(nowMs, error), ...heartbeat };
-    return stateOf({ nowMs, file, own, pendingReads: this.#deps.status()?.pending_reads ?? null });
-  }
-
-  #dated({ state, causes }: Verdict): Verdict {
-    const nowMs = this.#deps.now();
-    return {
-      state,
-      causes: causes.map((cause) => ({
-        ...cause,
-        since: cause.since ?? this.#since.get(cause.code) ?? nowMs,
-      })),
-    };
+    const pendingReads = this.#deps.status()?.pending_reads ?? null;
+    const { state, causes } = stateOf({ nowMs, file: this.#file, own, pendingReads });
+    const dated = causes.map((cause) => ({
+      ...cause,
+      since: cause.since ?? this.#since.get(cause.code) ?? nowMs,
+    }));
+    return { state, causes: dated };
   }
 
   #facts(nowMs: number, error: SqliteFault | null): Omit<ProcessFacts, keyof HeartbeatFacts> {

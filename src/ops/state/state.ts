@@ -5,7 +5,7 @@ import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
 import type { RefusalCount, StreamReport } from '../../inbox/report.ts';
-import { CAUSE_CODES, causeOf, hasTrait, type Cause, type CauseCode } from './causes.ts';
+import { CAUSE_CODES, causeOf, hasTrait, type Cause, type CauseCode, type StoredCause } from './causes.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
 import { storeCause } from './store-cause.ts';
 import { wayInCauses } from './way-in-causes.ts';
@@ -42,7 +42,7 @@ export interface ProcessFacts {
   readonly isMirror: boolean;
   /** false from the start until the inbox is applied and every downtime noted. */
   readonly isReady: boolean;
-  /** The last heartbeat, if SQL readers no longer count it; own clock. */
+  /** The last heartbeat, if readers no longer count it; own clock. */
   readonly lateSinceMs: number | null;
 }
 
@@ -76,43 +76,27 @@ export function stateOf(facts: Facts): Verdict {
   ]);
 }
 
-interface SeenFromOutside {
-  readonly file: StateFacts;
-  readonly pendingReads: number;
-  /** The state that the view `mirror_status` shows. */
-  readonly shown: { readonly state: State; readonly cause: string | null; readonly aliveAtMs: number | null };
-  /** Another process holds the file without answering. */
-  readonly isHeld: boolean;
-}
-
-/** The state of a mirror that this process is not. */
-export function stateFromOutside({ file, pendingReads, shown, isHeld }: SeenFromOutside): Verdict {
-  const { cause: code, aliveAtMs } = shown;
-  const causes = [...fileCauses(file, pendingReads)];
-  if (!isHeld) return judge([...causes, causeOf('stopped', aliveAtMs)]);
-  // A start marks the file until its first heartbeat.
-  if (code === 'stopped' || code === 'starting' || aliveAtMs === null) {
-    return judge([...causes, causeOf('starting', null)]);
-  }
-  if (code === 'no_heartbeat') return judge([...causes, causeOf('no_heartbeat', aliveAtMs)]);
-  return asWritten(shown, causes);
-}
-
-interface ReceiverFromOutside {
-  /** The last heartbeat in the inbox; null before the first. */
+interface ReceiverFacts {
+  /** The last heartbeat that the receiver could commit; null before the first. */
   readonly aliveAtMs: number | null;
+  /** It stopped in order. */
   readonly isStopped: boolean;
-  /** The host's clock, as in the heartbeat. */
   readonly nowMs: number;
 }
 
-/** The state of a receiver that this process is not, and that does not answer. */
-export function receiverFromOutside({ aliveAtMs, isStopped, nowMs }: ReceiverFromOutside): Verdict {
+/** null while the receiver beats. */
+export function receiverCause({ aliveAtMs, isStopped, nowMs }: ReceiverFacts): Cause | null {
   const isSilent = isStopped || aliveAtMs === null || nowMs - aliveAtMs >= HANGS_MS;
-  return judge(isSilent ? [causeOf('no_receiver', aliveAtMs)] : []);
+  return isSilent ? causeOf('no_receiver', aliveAtMs) : null;
 }
 
-function judge(causes: readonly Cause[]): Verdict {
+/** The verdict that the mirror's file shows, for every face. @param causesJson `causes` of `mirror_status`. */
+export function verdictOf(causesJson: string): Verdict {
+  const stored = JSON.parse(causesJson) as readonly StoredCause[];
+  return judge(stored.map((cause) => ({ ...causeOf(cause.code, cause.since ?? null), ...cause })));
+}
+
+export function judge(causes: readonly Cause[]): Verdict {
   const sorted = causes.toSorted((a, b) => CAUSE_CODES.indexOf(a.code) - CAUSE_CODES.indexOf(b.code));
   const state = sorted.some(isCritical) ? 'stale' : sorted.some(isCatchingUp) ? 'catching_up' : 'live';
   return { state, causes: sorted };
@@ -125,29 +109,6 @@ const isCatchingUp = ({ code }: Cause): boolean => hasTrait(code, 'isCatchingUp'
 export function firstCause({ state, causes }: Verdict): CauseCode | null {
   if (state === 'live') return null;
   return causes.find(state === 'stale' ? isCritical : isCatchingUp)?.code ?? null;
-}
-
-interface Written {
-  readonly state: State;
-  readonly cause: string | null;
-}
-
-/** @returns the written state, with causes that fit: those found a moment earlier or later may be another state's. */
-export function asWritten({ state, cause }: Written, causes: readonly Cause[]): Verdict {
-  const fitting = causes.filter(
-    (each) => (state === 'stale' || !isCritical(each)) && (state !== 'live' || !isCatchingUp(each)),
-  );
-  const first = firstCause({ state, causes: fitting });
-  // A fault of the file, which SQL readers cannot know, says why the heartbeat is late.
-  const isExplained =
-    first === cause || (cause === 'no_heartbeat' && first !== null && hasTrait(first, 'isOfFile'));
-  if (isExplained || cause === null || !isCause(cause)) return { state, causes: fitting };
-  const others = fitting.filter(({ code }) => code !== cause);
-  return { state, causes: [causeOf(cause, null), ...others] };
-}
-
-function isCause(code: string): code is CauseCode {
-  return (CAUSE_CODES as readonly string[]).includes(code);
 }
 
 function* fileCauses(file: StateFacts, pendingReads: number | null): Generator<Cause> {
@@ -180,13 +141,13 @@ function waitingReads({ products, hasUnread }: StateFacts, pending: number | nul
 
 function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   const { receiver, fault, behindSinceMs, clockAheadMs } = own;
-  if (own.lateSinceMs !== null && fault === null) yield causeOf('no_heartbeat', own.lateSinceMs);
+  if (own.lateSinceMs !== null && fault === null) yield causeOf('stopped', own.lateSinceMs);
   if (own.isMirror && !own.isReady && fault === null && isQuiet(own.stream)) yield causeOf('starting', null);
   const { lastGoodAtMs, isStopped, lastError } = receiver;
   const isFull = lastError?.kind === 'no_room' || fault?.kind === 'no_room';
   const cannotCommit = lastError !== null && nowMs - lastGoodAtMs >= NO_COMMIT_MS;
-  const isSilent = lastError === null && (isStopped || nowMs - lastGoodAtMs >= HANGS_MS);
-  if (isSilent) yield causeOf('no_receiver', lastGoodAtMs);
+  const silent = receiverCause({ aliveAtMs: lastGoodAtMs, isStopped, nowMs });
+  if (silent !== null && lastError === null) yield silent;
   if (isFull && (cannotCommit || fault !== null)) {
     const full = fault ?? lastError;
     yield causeOf('disk_full', fault?.sinceMs ?? lastGoodAtMs, { fault: sentence(full?.message ?? '') });

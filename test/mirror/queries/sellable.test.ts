@@ -79,7 +79,7 @@ test.each([
   const writer = tea();
   writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now() + byMs);
   expect(rows(writer.db, 'SELECT state, state_cause FROM mirror_status')).toEqual([
-    { state: 'stale', state_cause: 'no_heartbeat' },
+    { state: 'stale', state_cause: 'stopped' },
   ]);
   expect(whyNot(writer)).toEqual({ '100/1': 'state', '100/2': 'state', '101/1': 'state' });
   expect(values(writer.db, 'SELECT DISTINCT trusted FROM mirror_sellable')).toEqual([0]);

@@ -36,7 +36,7 @@ const VIEWS = {
     'seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason, order_id, user_id, update_time, ' +
     'recorded_at, request_id, delta, product_name, variant_name, warehouse_name',
   mirror_status:
-    'epoch, schema_version, state, state_cause, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
+    'epoch, schema_version, state, state_cause, causes, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
     'open_gaps, last_seq, alive_at, pruned_change_seq',
 };
 

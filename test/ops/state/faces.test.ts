@@ -5,7 +5,7 @@ import { createCommand } from '../../../src/cli/status.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { HELD_MS } from '../../../src/core/limits.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
-import type { CauseCode } from '../../../src/ops/state/causes.ts';
+import type { Cause, CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/store-api/blocked.ts';
 import { SqliteFault } from '../../../src/sqlite/errors.ts';
@@ -169,13 +169,15 @@ test('a start and a late heartbeat have one cause on every face', async () => {
     command: cause,
     isCounted: true,
   });
+  // The start writes it when it opens the file.
+  databases.change('UPDATE service_state SET alive_at_ms = ?', facts.nowMs);
   expect(await shownFirst()).toEqual(everywhere('starting'));
   await beat();
   // The heartbeat hangs, while the mirror can be read.
   facts.nowMs += 11_000;
   databases.change('UPDATE service_state SET alive_at_ms = alive_at_ms - 60000');
   // The feed computes trust once a second.
-  await vi.waitFor(async () => expect(await shownFirst()).toEqual(everywhere('no_heartbeat')), {
+  await vi.waitFor(async () => expect(await shownFirst()).toEqual(everywhere('stopped')), {
     timeout: 60_000,
   });
 });
@@ -192,8 +194,8 @@ test.each<[string, SqliteFault['kind'], CauseCode]>([
   facts.fault = new SqliteFault(kind, 'the file cannot be used');
   unlock();
   await beat();
-  const { json } = await ops.ask('/api/status');
-  expect(json).toMatchObject({ state: 'stale', causes: [{ code }] });
+  const { state, causes } = (await ops.ask('/api/status')).json as { state: string; causes: Cause[] };
+  expect([state, causes[0]?.code]).toEqual(['stale', code]);
   expect((await ops.ask('/')).text).toContain(`<code>${code}</code>`);
   expect(await printed(mirror)).toMatch(new RegExp(`^critical +${code} `, 'm'));
   const env = { ...REQUIRED_SETTINGS, DATABASE_PATH: path, OPS_PORT: String(ops.port) };

@@ -1,17 +1,9 @@
 import type { RefusalReason } from '../../../src/inbox/report.ts';
 import { expect, test } from 'vitest';
-import type { MirrorState as State } from '../../../src/mirror/file/state.ts';
 import type { StateFacts } from '../../../src/mirror/queries/state-facts.ts';
-import { CAUSE_CODES, causeOf, hasTrait, type CauseCode } from '../../../src/ops/state/causes.ts';
+import { CAUSE_CODES, causeOf } from '../../../src/ops/state/causes.ts';
 import { ClockSkew } from '../../../src/ops/monitor.ts';
-import {
-  asWritten,
-  firstCause,
-  stateFromOutside,
-  stateOf,
-  type Verdict,
-  type ProcessFacts,
-} from '../../../src/ops/state/state.ts';
+import { judge, stateOf, verdictOf, type Verdict, type ProcessFacts } from '../../../src/ops/state/state.ts';
 import type { Blocked } from '../../../src/store-api/blocked.ts';
 import type { PlainError } from '../../../src/sqlite/errors.ts';
 import { STREAM } from '../reported.ts';
@@ -112,7 +104,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
   ],
   ['after downtime', file({ hasUnread: true }), 'catching_up downtime'],
   ['a file that is being opened', { file: null, ...own({ isReady: false }) }, 'stale starting'],
-  ['a late heartbeat', own({ lateSinceMs: NOW - 11_000 }), 'stale no_heartbeat'],
+  ['a late heartbeat', own({ lateSinceMs: NOW - 11_000 }), 'stale stopped'],
   [
     'a late heartbeat because of the file',
     { file: null, ...own({ lateSinceMs: NOW - 11_000, ...fault('damaged').own }) },
@@ -252,41 +244,12 @@ test('dates the cause `unchecked` from the instant at which the first rows lost 
   expect(causes).toMatchObject([{ code: 'unchecked', since: NOW - 0.8 * HOUR }]);
 });
 
-test.each<[string, isHeld: boolean, shown: [State, string | null], expected: string]>([
-  ['no mirror runs', false, ['stale', 'no_heartbeat'], 'stale stopped'],
-  ['a mirror was killed just now', false, ['live', null], 'stale stopped'],
-  ['a process starts', true, ['stale', 'stopped'], 'stale starting'],
-  ['a process opens the mirror', true, ['stale', 'starting'], 'stale starting'],
-  ['a process hangs', true, ['stale', 'no_heartbeat'], 'stale no_heartbeat'],
-  ['a process does not answer at OPS_PORT', true, ['live', null], 'live'],
-  ['a process that does not answer has a cause', true, ['stale', 'credentials'], 'stale credentials'],
-])('from outside: %s', (_what, isHeld, [state, cause], expected) => {
-  const shown = { state, cause, aliveAtMs: NOW };
-  const found = stateFromOutside({ file: WELL_FILE, pendingReads: 0, shown, isHeld });
-  expect([found.state, ...found.causes.map(({ code }) => code)].join(' ')).toBe(expected);
-});
-
-test.each(CAUSE_CODES)('a written state with the cause %s is explained by it first', (code) => {
-  const severity = causeOf(code, null).severity;
-  const state = severity === 'critical' ? 'stale' : hasTrait(code, 'isCatchingUp') ? 'catching_up' : 'live';
-  const written = { state, cause: state === 'live' ? null : code } as const;
-  // The causes of another moment.
-  for (const others of [
-    [],
-    ['credentials'],
-    ['mirror_failed'],
-    ['downtime'],
-    ['parked_reads'],
-  ] as CauseCode[][]) {
-    const found = asWritten(
-      written,
-      others.map((other) => causeOf(other, null)),
-    );
-    expect(found.state).toBe(state);
-    expect(firstCause(found)).toBe(
-      code === 'no_heartbeat' && others[0] === 'mirror_failed' ? 'mirror_failed' : written.cause,
-    );
-  }
+test.each(CAUSE_CODES)('a stored cause %s is shown as it was written, or in general words', (code) => {
+  const written = causeOf(code, NOW, { products: '5 products' });
+  const general = causeOf(code, null);
+  expect(verdictOf(JSON.stringify([written])).causes).toEqual([written]);
+  expect(verdictOf(JSON.stringify([{ code }])).causes).toEqual([general]);
+  expect(verdictOf(JSON.stringify([{ code }])).state).toBe(judge([general]).state);
 });
 
 test.each(CAUSE_CODES)(
