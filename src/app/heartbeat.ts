@@ -14,13 +14,13 @@ interface HeartbeatDeps {
 
 const EVERY_MS = 1_000;
 
-export interface Heartbeat {
+export interface HeartbeatTimer {
   /** Resolves once this heartbeat is in the mirror's file, or cannot be. */
   beat(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export function startHeartbeat(deps: HeartbeatDeps): Heartbeat {
+export function startHeartbeat(deps: HeartbeatDeps): HeartbeatTimer {
   const { inbox, followReceiver, onReceiver, show, log } = deps;
   const failed = createLimitedLog((fields) =>
     log.debug(fields, 'the heartbeat could not be written into the mirror’s file'),

@@ -5,7 +5,8 @@ export const PRIORITY = {
   gap: 2,
   unmapped: 3,
   downtime: 3,
-  stale: 4,
+  /** Nothing is known to be wrong. */
+  routine: 4,
 } as const;
 
 interface Consequence {
@@ -23,11 +24,11 @@ export const REASONS = {
   not_stored: { priority: PRIORITY.conflict, isSuspect: true },
   listed: { priority: PRIORITY.downtime, isSuspect: false },
   /** Webhooks moved a total that reads show without warehouses, or came too close to the read of one. */
-  derived: { priority: PRIORITY.stale, isSuspect: true },
-  bundle: { priority: PRIORITY.stale, isSuspect: true },
+  derived: { priority: PRIORITY.routine, isSuspect: true },
+  bundle: { priority: PRIORITY.routine, isSuspect: true },
 } as const satisfies Readonly<Record<string, Consequence>>;
 
 export type Reason = keyof typeof REASONS;
 
 /** Reason of a row of `due_reads` that says only that a read failed. To the rules it is no request. */
-export const UNASKED = 'stale';
+export const READ_FAILED = 'read_failed';

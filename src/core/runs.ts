@@ -3,9 +3,9 @@ import { PRIORITY } from './reasons.ts';
 export const RUN_PRIORITY = {
   initial: PRIORITY.downtime,
   downtime: PRIORITY.downtime,
-  scheduled: PRIORITY.stale,
+  scheduled: PRIORITY.routine,
   /** Lists the catalogue and reads only products that the mirror does not know. */
-  search: PRIORITY.stale,
+  search: PRIORITY.routine,
   operator: PRIORITY.operator,
   products: PRIORITY.operator,
 } as const;

@@ -16,7 +16,7 @@ interface PresentRows {
   readonly asOfMs: number;
 }
 
-type Query = Readonly<Record<string, string | number>>;
+type UrlQuery = Readonly<Record<string, string | number>>;
 
 interface MirrorApiOptions {
   readonly url: string | URL;
@@ -51,7 +51,7 @@ export class MirrorApi {
   }
 
   async sellable(after: string | null, signal: AbortSignal): Promise<SellablePage> {
-    const query: Query = after === null ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after };
+    const query: UrlQuery = after === null ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after };
     return toSellablePage(await this.#json('/api/sellable', query, { signal }));
   }
 
@@ -62,7 +62,7 @@ export class MirrorApi {
     for (let from = 0; from < variantIds.length; from += VARIANTS_AT_ONCE) {
       const ids = variantIds.slice(from, from + VARIANTS_AT_ONCE).join(',');
       for (let after: string | null | undefined; after !== null;) {
-        const query: Query = { variant_id: ids, limit: PAGE_ROWS };
+        const query: UrlQuery = { variant_id: ids, limit: PAGE_ROWS };
         const page = toSellablePage(
           await this.#json('/api/sellable', after === undefined ? query : { ...query, after }, { signal }),
         );
@@ -93,7 +93,7 @@ export class MirrorApi {
 
   async #json(
     path: string,
-    query: Query,
+    query: UrlQuery,
     { signal, withinMs = ANSWER_WITHIN_MS }: { readonly signal: AbortSignal; readonly withinMs?: number },
   ): Promise<unknown> {
     const limit = AbortSignal.timeout(withinMs);
@@ -109,7 +109,7 @@ export class MirrorApi {
   }
 
   /** @throws FeedError, StartOver unless the answer is 200. */
-  async #ask(path: string, query: Query, signal: AbortSignal): Promise<Response> {
+  async #ask(path: string, query: UrlQuery, signal: AbortSignal): Promise<Response> {
     const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
     const url = `${this.#base}${path}?${String(new URLSearchParams(parameters))}`;
     let response: Response;

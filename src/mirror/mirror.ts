@@ -8,15 +8,15 @@ import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { Db } from '../sqlite/open.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
 import { Reader } from './reader/reader.ts';
-import type { DamagedFile, NewEpoch, Opening } from './start.ts';
-import type { AppliedInput, NewInput, Position } from './writer/applier.ts';
+import type { DamagedFile, NewEpoch, FileOpening } from './start.ts';
+import type { AppliedInput, NewInput, AppliedPosition } from './writer/applier.ts';
 import type { CommandArgs, CommandName, CommandResult } from './writer/commands.ts';
 import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
 
 export type ApplyThread = Asked<ApplyCalls, ApplyEvent>;
 
 export interface MirrorFiles {
-  apply(opening: Opening): ApplyThread;
+  apply(opening: FileOpening): ApplyThread;
   openReader(): Db;
 }
 
@@ -76,7 +76,7 @@ interface Failure {
   readonly end?: typeof close;
 }
 
-const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0 };
+const NOWHERE: AppliedPosition = { inboxSeq: 0, inputSeq: 0, changeSeq: 0 };
 
 export class Mirror {
   readonly #files: MirrorFiles;
@@ -125,7 +125,7 @@ export class Mirror {
     return this.#phase.name === 'serving';
   }
 
-  get position(): Position {
+  get position(): AppliedPosition {
     return this.#position;
   }
 

@@ -34,7 +34,7 @@ export interface InboxPosition extends InboxEnds {
 export const CLOCK_BACK_MS = 1_000;
 
 /** The clock was wrong when it showed `atMs`. */
-export function isAhead(atMs: number | null, nowMs: number): boolean {
+export function wasClockAhead(atMs: number | null, nowMs: number): boolean {
   return atMs !== null && atMs > nowMs + CLOCK_BACK_MS;
 }
 
@@ -49,7 +49,8 @@ export function whyNewEpoch(
   nowMs: number,
 ): string | null {
   if (mirror.isBackup) return 'the mirror was restored from a backup';
-  if (isAhead(mirror.clockMs, nowMs)) return 'the machine’s clock was ahead when the mirror wrote its rows';
+  if (wasClockAhead(mirror.clockMs, nowMs))
+    return 'the machine’s clock was ahead when the mirror wrote its rows';
   if (mirror.inboxId === null) return 'the mirror has not been started before';
   if (mirror.inboxId !== inbox.inboxId) return 'the mirror belongs to another inbox';
   if (mirror.inboxSeq > inbox.lastSeq) return 'the inbox is older than the mirror';
@@ -66,7 +67,7 @@ export function whyNewEpoch(
 
 /** The clock was ahead when the receiver wrote rows that the mirror has not applied. */
 export function areRowsAhead({ latestUnappliedAtMs, readAtMs }: InboxPosition): boolean {
-  return isAhead(latestUnappliedAtMs, readAtMs);
+  return wasClockAhead(latestUnappliedAtMs, readAtMs);
 }
 
 /** @throws SqliteFault, also if a row that is not applied cannot be read. */

@@ -22,12 +22,12 @@ import {
   areRowsAhead,
   CLOCK_BACK_MS,
   inboxPosition,
-  isAhead,
+  wasClockAhead,
   mirrorPosition,
   whyNewEpoch,
 } from './new-epoch.ts';
 import { recallDecisions } from './decisions-note.ts';
-import { FORGET_FAILURES, FORGET_UNASKED } from './writer/failures.ts';
+import { FORGET_FAILURES, FORGET_UNREQUESTED } from './writer/failures.ts';
 
 export interface NewEpoch {
   /** null if no reader is known to have seen an earlier one. */
@@ -50,14 +50,14 @@ const UNNOTED_CHANGES = 1_000_000;
 /** `mirror`: the whole file is checked. `inbox`: a row cannot be read, so the mirror continues after all rows. */
 export type DamagedFile = 'mirror' | 'inbox';
 
-export interface Opening {
+export interface FileOpening {
   /** Own clock before the file is opened, epoch ms. */
   readonly nowMs: number;
   /** The last opening failed with damage of this file; null if it did not. */
   readonly damaged: DamagedFile | null;
 }
 
-export interface StartOptions extends Opening {
+export interface StartOptions extends FileOpening {
   /** Own clock, epoch ms: checking or migrating a large file may take minutes. */
   readonly now: () => number;
 }
@@ -124,9 +124,9 @@ function startEmpty(
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo } };
 }
 
-function continueEpoch(db: Db, { nowMs }: Opening): void {
+function continueEpoch(db: Db, { nowMs }: FileOpening): void {
   // Not live on the heartbeat of the run before. A kill before the first heartbeat leaves rows of this clock.
-  db.prepare<[Pick<Opening, 'nowMs'>]>(
+  db.prepare<[Pick<FileOpening, 'nowMs'>]>(
     `
     UPDATE service_state SET
       alive_at_ms = @nowMs,
@@ -139,7 +139,7 @@ function continueEpoch(db: Db, { nowMs }: Opening): void {
  * @param isUsed the file, or one before it at this path, was a mirror's.
  * @returns why the file cannot be used. @throws SqliteFault if it may be usable later, or is another program's.
  */
-function openFound(path: string, { damaged }: Opening, isUsed: boolean): Db | string {
+function openFound(path: string, { damaged }: FileOpening, isUsed: boolean): Db | string {
   let db: Db | null = null;
   try {
     db = openWriter(path);
@@ -203,7 +203,7 @@ function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
   const { inboxId, appliedRowAtMs, readAtMs } = inboxPosition(inbox, inboxSeq, now);
   // An answer to a read that was sent before the opening ended may lack a skipped row.
   const skippedUntilMs =
-    appliedRowAtMs === null || isAhead(appliedRowAtMs, readAtMs)
+    appliedRowAtMs === null || wasClockAhead(appliedRowAtMs, readAtMs)
       ? readAtMs
       : Math.max(readAtMs, appliedRowAtMs);
   return {
@@ -262,7 +262,7 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
       WHERE state = 'running'`,
     ).run(epoch);
     db.exec(FORGET_FAILURES);
-    db.exec(FORGET_UNASKED);
+    db.exec(FORGET_UNREQUESTED);
     db.exec('DELETE FROM deliveries');
   });
 }

@@ -38,7 +38,7 @@ interface Noticed {
 }
 
 /** The moment at which this run listens. */
-export interface Opening extends Instant {
+export interface PortOpening extends Instant {
   readonly bootId: string | null;
   /** null if this run opened the port itself. */
   readonly passedSocket: PassedSocket | null;
@@ -58,13 +58,13 @@ const STANDSTILL_MS = 2_000;
 const MOST_VARIANTS = 10_000;
 
 /** @returns the time between two runs in which deliveries may have been missed; null if there is none. */
-export function missedBetweenRuns(last: LastRun, now: Opening): Missed | null {
+export function missedBetweenRuns(last: LastRun, now: PortOpening): Missed | null {
   const why = whyBetweenRuns(last, now);
   if (why === null) return null;
   return { why, sinceMs: last.aliveAtMs, untilMs: now.wallMs, variantIds: null };
 }
 
-function whyBetweenRuns(last: LastRun, now: Opening): MissedWhy | null {
+function whyBetweenRuns(last: LastRun, now: PortOpening): MissedWhy | null {
   if (last.aliveAtMs === null) return 'first_start';
   if (!last.isStopped) return 'killed';
   if (last.keptSocket === null || now.passedSocket === null) return 'port_closed';
@@ -102,7 +102,7 @@ export class Coverage {
   }
 
   /** The port is open now. Without a public port, nothing is missed here. */
-  opened(last: LastRun, now: Opening): void {
+  opened(last: LastRun, now: PortOpening): void {
     this.#seen = now;
     this.#isListening = true;
     if (last.unsureSinceMs !== null) {

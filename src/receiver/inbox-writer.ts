@@ -25,7 +25,7 @@ export interface Arrival {
 }
 
 /** The content of a heartbeat; every field replaces the one before. */
-export type Heartbeat = Omit<ReceiverRow, 'inboxId' | keyof StreamPosition>;
+export type ReceiverHeartbeat = Omit<ReceiverRow, 'inboxId' | keyof StreamPosition>;
 
 /** One transaction, in this order. */
 export interface Append {
@@ -35,7 +35,7 @@ export interface Append {
   readonly arrivals: readonly Arrival[];
   /** Where `arrivals` end in the stream; null if none was taken from there. */
   readonly position: StreamPosition | null;
-  readonly heartbeat: Heartbeat | null;
+  readonly heartbeat: ReceiverHeartbeat | null;
 }
 
 interface Unpublished {

@@ -17,7 +17,7 @@ import type { NewRow, OwnHost } from '../stream/own-host.ts';
 import type { Stream } from '../stream/stream.ts';
 import { planCommit, type CommitPlan, type Waiting } from './commit-plan.ts';
 import { Coverage, type Instant, type PassedSocket } from './coverage.ts';
-import type { Heartbeat, InboxWriter } from './inbox-writer.ts';
+import type { InboxWriter, ReceiverHeartbeat } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
 import { createWebhookApp } from './webhook-app.ts';
 
@@ -331,7 +331,7 @@ export class Receiver implements OwnHost {
     }
   }
 
-  #heartbeat(isLast: boolean): Heartbeat {
+  #heartbeat(isLast: boolean): ReceiverHeartbeat {
     const { wallMs } = this.#instant();
     const { clockMs, sinceBootMs, bootId } = this.#clock.reading();
     const { unsure } = this.#coverage;

@@ -104,7 +104,7 @@ export class ReadQueue {
     const wanted = new Set([...scheduled, ...due.map(({ productId }) => productId)]);
     const isUnderWay = (productId: string): boolean => wanted.has(productId) || this.#underWay.has(productId);
     const probed = probe.take(limit - wanted.size, isUnderWay);
-    const unasked = [...scheduled, ...probed].map((productId) => ({ productId, priority: PRIORITY.stale }));
+    const unasked = [...scheduled, ...probed].map((productId) => ({ productId, priority: PRIORITY.routine }));
     const reads = [...unasked, ...due];
     for (const { productId, priority } of reads) {
       const work = this.#read(productId, priority).finally(() => this.#underWay.delete(productId));

@@ -3,8 +3,8 @@ export type LogSubject = 'deliveries' | 'tests' | 'missed';
 type LastSubject = `heartbeat.${string}` | `start.${string}` | `credentials.${string}`;
 
 /** The servers never take this body, however often it is sent: it is too large for them. */
-export class RefusedError extends Error {
-  override readonly name = 'RefusedError';
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError';
 }
 
 export interface PublishOptions {
@@ -21,7 +21,7 @@ export interface Engine {
   prepare(): Promise<void>;
   /**
    * Resolves once the message, or an earlier one with the same id, is stored for good.
-   * @returns its number in its stream. @throws RefusedError
+   * @returns its number in its stream. @throws TooLargeError
    */
   publish(subject: LogSubject | LastSubject, body: Uint8Array, options?: PublishOptions): Promise<number>;
   /** The last message of each subject that matches; `*` stands for any last part. */

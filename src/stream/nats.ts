@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConsumerMessages, StreamInfo } from '@nats-io/jetstream';
 import type { Secret } from '../platform/secret.ts';
-import { RefusedError, type Engine, type LogMessage, type LogSubject } from './engine.ts';
+import { TooLargeError, type Engine, type LogMessage, type LogSubject } from './engine.ts';
 
 export interface NatsOptions {
   readonly servers: readonly string[];
@@ -128,14 +128,14 @@ export async function connectNats(
     },
     publish: async (subject, body, { id, hostId, arrivedAtMs } = {}) => {
       const limit = connection.info?.max_payload ?? Infinity;
-      if (body.byteLength + HEADER_BYTES > limit) throw new RefusedError(tooLarge(body, limit));
+      if (body.byteLength + HEADER_BYTES > limit) throw new TooLargeError(tooLarge(body, limit));
       const headers = nats.headers();
       if (hostId !== undefined) headers.set(HOST_HEADER, hostId);
       if (arrivedAtMs !== undefined) headers.set('Arrived-At', new Date(arrivedAtMs).toISOString());
       const options = id === undefined ? { headers } : { headers, msgID: id };
       const ack = await js.publish(`${name}.${subject}`, body, options).catch((error: unknown) => {
         if (codeOf(error) === MESSAGE_TOO_LARGE)
-          throw new RefusedError(tooLarge(body, null), { cause: error });
+          throw new TooLargeError(tooLarge(body, null), { cause: error });
         throw error;
       });
       // A repeated message whose original is proposed but has no quorum yet. A change of leader may still drop it.

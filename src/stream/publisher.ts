@@ -5,13 +5,13 @@ import type { InboxRow } from '../inbox/inbox-file.ts';
 import type { SetAside } from '../inbox/report.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
-import { RefusedError, type Engine, type LogSubject } from './engine.ts';
+import { TooLargeError, type Engine, type LogSubject } from './engine.ts';
 import type { OwnHost } from './own-host.ts';
 
 interface PublisherDeps {
   readonly host: Pick<OwnHost, 'hostId' | 'lastRun' | 'lastSeq' | 'now' | 'unpublished'>;
   readonly engine: Promise<Engine>;
-  readonly onSetAside: (setAside: SetAside, error: RefusedError) => void;
+  readonly onSetAside: (setAside: SetAside, error: TooLargeError) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -95,7 +95,7 @@ export class Publisher {
     try {
       return await engine.publish(SUBJECTS[kind], body, { id, hostId, arrivedAtMs });
     } catch (error) {
-      if (!(error instanceof RefusedError)) throw error;
+      if (!(error instanceof TooLargeError)) throw error;
       const seq = await this.#publishInstead(engine, row);
       if (kind !== 'missed') this.#report(row, error);
       return seq;
@@ -114,12 +114,12 @@ export class Publisher {
     try {
       return await publish(instead);
     } catch (error) {
-      if (!(error instanceof RefusedError)) throw error;
+      if (!(error instanceof TooLargeError)) throw error;
       return await publish({ ...instead, variantIds: null });
     }
   }
 
-  #report({ body }: Row, error: RefusedError): void {
+  #report({ body }: Row, error: TooLargeError): void {
     const { requestId } = parseDelivery(body);
     this.#deps.onSetAside({ atMs: this.#deps.host.now(), requestId, bytes: body.byteLength }, error);
   }

@@ -4,7 +4,7 @@ import {
   Coverage,
   missedBetweenRuns,
   type LastRun,
-  type Opening,
+  type PortOpening,
   type PassedSocket,
 } from '../../src/receiver/coverage.ts';
 import { present } from '../shared/present.ts';
@@ -24,7 +24,7 @@ const STOPPED: LastRun = {
   unsureSinceMs: null,
 };
 const SOCKET: PassedSocket = { inode: INODE, wasQueueFull: false };
-const NOW: Opening = {
+const NOW: PortOpening = {
   wallMs: WALL + 900,
   sinceBootMs: LAST + 900,
   monotonicMs: LAST + 900,
@@ -32,7 +32,7 @@ const NOW: Opening = {
   passedSocket: SOCKET,
 };
 
-test.each<[string, string | null, Partial<LastRun>, Partial<Opening>]>([
+test.each<[string, string | null, Partial<LastRun>, Partial<PortOpening>]>([
   ['there was no run', 'first_start', { aliveAtMs: null }, {}],
   ['the run ended without a stop', 'killed', { isStopped: false }, {}],
   ['the run opened the port itself', 'port_closed', { keptSocket: null }, {}],

@@ -9,7 +9,7 @@ import {
   InboxWriter,
   openInboxWriter,
   type Arrival,
-  type Heartbeat,
+  type ReceiverHeartbeat,
 } from '../../src/receiver/inbox-writer.ts';
 import { openForWriting } from '../../src/receiver/open-inbox.ts';
 import { appended, unlocked } from '../mirror/direct-writer.ts';
@@ -30,7 +30,7 @@ const append = (inbox: InboxWriter, ...arrivals: readonly Delivered[]): void =>
 const pruned = (inbox: InboxWriter, upToSeq: number, beforeMs = Infinity, afterMs = Infinity): number =>
   inbox.prune({ upToSeq, beforeMs, afterMs });
 
-const BEAT: Heartbeat = {
+const BEAT: ReceiverHeartbeat = {
   aliveAtMs: T0 + 1,
   clockMs: T0 + 2,
   sinceBootMs: 3,

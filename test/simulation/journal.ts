@@ -65,7 +65,7 @@ export class Journal {
     this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? AT.epoch : 0));
     const { untoldJson, ...row } = present(
       mirror
-        .prepare<[], Omit<Opening['state'], 'untold'> & { readonly untoldJson: string | null }>(
+        .prepare<[], Omit<JournalOpening['state'], 'untold'> & { readonly untoldJson: string | null }>(
           `SELECT
            change_seq AS changeSeq,
            inbox_seq AS inboxSeq,
@@ -79,7 +79,7 @@ export class Journal {
         .get(),
     );
     const untold = untoldJson === null ? null : (JSON.parse(untoldJson) as MirrorStateRow['untold']);
-    const state: Opening['state'] = { ...row, untold };
+    const state: JournalOpening['state'] = { ...row, untold };
     const kind = epoch === null ? 'continued' : 'epoch';
     this.#insert.run(
       inputSeq + AT[kind],
@@ -133,7 +133,7 @@ export class Journal {
     into.transaction(() => {
       for (const row of rows) {
         if (row.kind in AT) {
-          open(into, tables, JSON.parse(row.payload.toString()) as Opening);
+          open(into, tables, JSON.parse(row.payload.toString()) as JournalOpening);
           continue;
         }
         const input = inputOf(row);
@@ -148,14 +148,14 @@ export class Journal {
   }
 }
 
-interface Opening {
+interface JournalOpening {
   readonly state: Partial<MirrorStateRow>;
   /** null if the mirror continues. */
   readonly clocks: EpochClocks | null;
 }
 
 /** As the start rule does, so that barrier, and instants of a clock that was ahead, are the same again. */
-function open(into: Db, tables: SqliteTables, { state, clocks }: Opening): void {
+function open(into: Db, tables: SqliteTables, { state, clocks }: JournalOpening): void {
   tables.flush();
   if (clocks !== null) {
     into.prepare('UPDATE service_state SET clock_ms = ?').run(clocks.clockMs);

@@ -1,6 +1,6 @@
 /** Servers of a stream engine in memory, shared by the engines of several hosts. */
 import {
-  RefusedError,
+  TooLargeError,
   type Engine,
   type LastMessage,
   type LogMessage,
@@ -125,7 +125,7 @@ export class MemoryServers {
   }
 
   #store(subject: string, body: Uint8Array, { id, hostId }: PublishOptions): number {
-    if (body.byteLength > this.maxBytes) throw new RefusedError('too large');
+    if (body.byteLength > this.maxBytes) throw new TooLargeError('too large');
     if (subject !== 'deliveries' && subject !== 'tests' && subject !== 'missed') {
       this.last.set(subject, { subject, body, atMs: this.#options.now() });
       const [kind, host = ''] = subject.split('.');

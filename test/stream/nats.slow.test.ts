@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { judgeStream } from '../../src/cli/doctor/stream.ts';
-import { RefusedError, type LogSubject } from '../../src/stream/engine.ts';
+import { TooLargeError, type LogSubject } from '../../src/stream/engine.ts';
 import { connectNats, loadNats } from '../../src/stream/nats.ts';
 import { memoryFolder, type Owner } from '../process/harness.ts';
 import { lacking } from './nats-cluster.ts';
@@ -64,7 +64,7 @@ test.skipIf(skipped !== '')(
     ended.abort();
     await reading;
     expect(await engine.log()).toEqual({ id, firstSeq: 1, lastSeq: 5 });
-    await expect(engine.publish('deliveries', Buffer.alloc(1 << 20))).rejects.toThrow(RefusedError);
+    await expect(engine.publish('deliveries', Buffer.alloc(1 << 20))).rejects.toThrow(TooLargeError);
 
     const heard: string[] = [];
     engine.hear((kind, hostId, body) => void heard.push(`${kind} ${hostId} ${text(body)}`));

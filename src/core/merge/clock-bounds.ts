@@ -59,7 +59,7 @@ export function isFutureDated(
  * The change was stamped after its arrival: the clock of the
  * node that stamped it is ahead by an unknown amount.
  */
-export function isAhead(
+export function isStampedAhead(
   updateTimeMs: number,
   arrivedAtMs: number,
   { offsetCeilingMs }: Pick<MirrorStateRow, 'offsetCeilingMs'>,

@@ -3,7 +3,7 @@ import { EARLIEST_MS } from '../limits.ts';
 import type { Gap, MirrorStateRow, StockLevel, Variant } from '../model.ts';
 import type { ChangeBranch, DeliveryTiming } from './change-outcome.ts';
 import {
-  isAhead,
+  isStampedAhead,
   isFutureDated,
   lowWatermarkMs,
   observeArrival,
@@ -68,7 +68,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const { state, level: before, variant } = rows;
   const { atMs } = timing;
   const futureDated = isFutureDated(change.updateTimeMs, atMs, state);
-  const ahead = isAhead(change.updateTimeMs, atMs, state);
+  const ahead = isStampedAhead(change.updateTimeMs, atMs, state);
   // A clock that is ahead says nothing about the other nodes' clocks.
   const offset = futureDated || ahead ? state : observeArrival(state, change.updateTimeMs, atMs);
   const bounds = { ...offset, dateContradictions: state.dateContradictions };

@@ -140,9 +140,9 @@ function ownershipOfMirror(from: string, to: string): Ownership {
   return process.getuid?.() === 0 ? { mode, owner: replaced ?? statSync(dirname(to)) } : { mode };
 }
 
-type Position = Pick<Backup, 'epoch' | 'lastSeq'>;
+type CopiedPosition = Pick<Backup, 'epoch' | 'lastSeq'>;
 
-async function copy(from: string, draft: string, options: CopyOptions): Promise<Position> {
+async function copy(from: string, draft: string, options: CopyOptions): Promise<CopiedPosition> {
   const { onProgress, interrupted } = options;
   const source = openReader(from);
   try {
@@ -164,12 +164,12 @@ async function copy(from: string, draft: string, options: CopyOptions): Promise<
   }
 }
 
-function positionIn(source: Db, from: string): Position {
+function positionIn(source: Db, from: string): CopiedPosition {
   explain(from, () => {
     refuseCutFile(source);
     refuseNoMirror(from, source);
   });
-  const position = prepareRows<[], Position>(
+  const position = prepareRows<[], CopiedPosition>(
     source,
     {
       epoch: 'epoch',

@@ -14,7 +14,7 @@ import {
   type VariantKind,
   type WayIn,
 } from '../../core/model.ts';
-import type { Reason, UNASKED } from '../../core/reasons.ts';
+import type { Reason, READ_FAILED } from '../../core/reasons.ts';
 import { RUN_KINDS, RUN_STATES, type RunKind, type RunState } from '../../core/runs.ts';
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
 import type { Flag } from '../../sqlite/query.ts';
@@ -179,7 +179,7 @@ export const dueReads = sqliteTable(
   'due_reads',
   {
     productId: text('product_id').primaryKey(),
-    reason: text('reason').$type<Reason | typeof UNASKED>().notNull(),
+    reason: text('reason').$type<Reason | typeof READ_FAILED>().notNull(),
     priority: integer('priority').notNull(),
     isSuspect: integer('is_suspect').$type<Flag>().notNull(),
     madeAtMs: integer('made_at_ms').notNull(),

@@ -1,4 +1,4 @@
-import { UNASKED } from '../../core/reasons.ts';
+import { READ_FAILED } from '../../core/reasons.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { transact } from '../../sqlite/transact.ts';
 import { CAUSES_JSON, STATE, STATE_CAUSE } from './state.ts';
@@ -131,7 +131,7 @@ const dueByBarrier = (id: string): string => `
         WHERE products.product_id = ${id} AND products.gone_at_ms IS NULL AND products.read_at_ms < barrier.ms`;
 
 /** Reasons of rows in `due_reads` that do not count: a retry of a scheduled read, and a removal that waits to be confirmed. */
-const NOT_PENDING = `'${UNASKED}', 'confirm_removal'`;
+const NOT_PENDING = `'${READ_FAILED}', 'confirm_removal'`;
 
 /** Each product once: due by a barrier, else by a request, else by a gap. */
 const PENDING_READS = `(

@@ -39,7 +39,7 @@ const AFTER = query((params: Params<{ after: number; limit: number }>) =>
 );
 
 type Standing = RowOf<typeof POSITION>;
-export type Position = Pick<Standing, 'epoch' | 'lastSeq'>;
+export type ChangePosition = Pick<Standing, 'epoch' | 'lastSeq'>;
 export type ChangeRow = RowOf<typeof AFTER>;
 
 export interface FeedPage extends Standing {

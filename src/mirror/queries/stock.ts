@@ -5,7 +5,7 @@ import { and, asc, eq, getViewSelectedFields, gt, gte, sql } from '../../sqlite/
 import type { Db } from '../../sqlite/open.ts';
 import { query, select, type Params, type Query, type RowOf } from '../../sqlite/query.ts';
 import { mirrorSellable, mirrorStock, mirrorVariants } from '../file/view-columns.ts';
-import { position, type Position } from './changes.ts';
+import { position, type ChangePosition } from './changes.ts';
 import { fewSuspects, isDistrusted } from './suspects.ts';
 
 /** An absent value matches any. */
@@ -20,7 +20,7 @@ export interface StockFilter {
   readonly trusted?: 0 | 1 | undefined;
 }
 
-interface Page<R> extends Position {
+interface Page<R> extends ChangePosition {
   readonly rows: readonly R[];
   readonly hasMore: boolean;
 }

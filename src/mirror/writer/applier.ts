@@ -31,7 +31,7 @@ export interface AppliedInput {
 export type Result =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: SqliteFault };
 
-export interface Position {
+export interface AppliedPosition {
   readonly inboxSeq: number;
   readonly inputSeq: number;
   readonly changeSeq: number;
@@ -82,7 +82,7 @@ export class Applier {
     );
   }
 
-  get position(): Position {
+  get position(): AppliedPosition {
     const { inboxSeq, appliedSeq, changeSeq } = this.#tables.state();
     return { inboxSeq, inputSeq: appliedSeq, changeSeq };
   }

@@ -1,12 +1,12 @@
 import { hostTime } from '../../platform/host-time.ts';
 import { ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
-import type { Opening } from '../start.ts';
+import type { FileOpening } from '../start.ts';
 import { openOwnMirror, serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
 
 const { owner, options } = ownerOfThread<Request<ApplyCalls>, Reply<ApplyEvent>>();
 /** `sinceBootMs` is that of `nowMs`: the thread may begin seconds later. */
-const { path, sinceBootMs, ...opening } = options as Opening & { path: string; sinceBootMs: number };
+const { path, sinceBootMs, ...opening } = options as FileOpening & { path: string; sinceBootMs: number };
 const host = hostTime();
 const now = (): number => opening.nowMs + host.sinceBootMs() - sinceBootMs;
 serveApply(owner, () => openOwnMirror(path, { ...opening, now }));

@@ -9,7 +9,7 @@ import { prepareProgress } from './run-progress.ts';
 /** Plots show one day. */
 const MINUTES_KEPT = 24 * 60;
 
-interface Heartbeat {
+interface MirrorHeartbeat {
   /** The host's clock: readers compare it with theirs. */
   readonly atMs: number;
   readonly clockMs: number;
@@ -27,7 +27,7 @@ interface Heartbeat {
 
 /** Each command runs inside the apply thread's transaction. */
 export function prepareCommands(db: Db, inbox: Db) {
-  const alive = db.prepare<[Heartbeat]>(`
+  const alive = db.prepare<[MirrorHeartbeat]>(`
     UPDATE service_state SET
       alive_at_ms = @atMs,
       clock_ms = @clockMs,
@@ -58,7 +58,7 @@ export function prepareCommands(db: Db, inbox: Db) {
   const retryFailures = db.prepare(RETRY_FAILURES);
   return {
     /** @returns false, and writes nothing, if the decision is of another moment. */
-    alive: (args: Heartbeat): boolean => alive.run(args).changes === 1,
+    alive: (args: MirrorHeartbeat): boolean => alive.run(args).changes === 1,
     noteMinute: (at: { minute: number; values: Readonly<Record<string, number>> }): void => {
       noteMinute.run(at.minute, JSON.stringify(at.values));
       forgetMinutes.run(at.minute - MINUTES_KEPT);

@@ -1,6 +1,6 @@
 /** Failed reads: columns of `due_reads`, and rows without a request, that the merge rules do not know. */
 import { EARLIEST_MS } from '../../core/limits.ts';
-import { UNASKED } from '../../core/reasons.ts';
+import { READ_FAILED } from '../../core/reasons.ts';
 import type { ReadFailure } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
 
@@ -19,7 +19,7 @@ const FAIL = `
     attempts, faults, retry_at_ms, parked, given_up, failed_at_ms, last_error
   )
   VALUES (
-    @productId, '${UNASKED}', @priority, 0, ${EARLIEST_MS}, @atMs, 0,
+    @productId, '${READ_FAILED}', @priority, 0, ${EARLIEST_MS}, @atMs, 0,
     @attempts, @faults, @retryAtMs, @parked, @givenUp, @atMs, @error
   )
   ON CONFLICT (product_id) DO UPDATE SET
@@ -43,9 +43,9 @@ export const FORGET_FAILURES = `
   WHERE failed_at_ms IS NOT NULL`;
 
 /** Run it with `FORGET_FAILURES`, unless a request has taken the row over. */
-export const FORGET_UNASKED = `
+export const FORGET_UNREQUESTED = `
   DELETE FROM due_reads
-  WHERE reason = '${UNASKED}'`;
+  WHERE reason = '${READ_FAILED}'`;
 
 export function prepareFailure(db: Db) {
   const fail = db.prepare(FAIL);

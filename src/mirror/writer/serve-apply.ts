@@ -11,7 +11,7 @@ import { mirrorPosition } from '../new-epoch.ts';
 import { noteDecision } from '../decisions-note.ts';
 import { STOPPED } from '../file/state.ts';
 import { startMirror, type DamagedFile, type NewEpoch, type StartOptions } from '../start.ts';
-import { Applier, type AppliedInput, type NewInput, type Position, type Task } from './applier.ts';
+import { Applier, type AppliedInput, type NewInput, type AppliedPosition, type Task } from './applier.ts';
 import type { CommandName } from './commands.ts';
 
 export type ApplyCalls = {
@@ -23,9 +23,13 @@ export type ApplyCalls = {
 };
 
 export type ApplyEvent =
-  | { readonly type: 'opened'; readonly position: Position; readonly newEpoch: NewEpoch | null }
+  | { readonly type: 'opened'; readonly position: AppliedPosition; readonly newEpoch: NewEpoch | null }
   /** Posted after each transaction, before the replies. */
-  | { readonly type: 'applied'; readonly position: Position; readonly reports: readonly AppliedInput[] }
+  | {
+      readonly type: 'applied';
+      readonly position: AppliedPosition;
+      readonly reports: readonly AppliedInput[];
+    }
   | { readonly type: 'failed'; readonly error: PlainError; readonly damaged: DamagedFile | null };
 
 export interface OwnMirror {

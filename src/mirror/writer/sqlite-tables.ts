@@ -8,7 +8,7 @@ import type {
   Product,
   Variant,
 } from '../../core/model.ts';
-import { UNASKED } from '../../core/reasons.ts';
+import { READ_FAILED } from '../../core/reasons.ts';
 import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
@@ -225,7 +225,7 @@ export class SqliteTables implements Tables {
     const row = this.#sql.readRequest.get(productId);
     if (row === undefined) return undefined;
     const { reason, isSuspect } = row;
-    return reason === UNASKED ? undefined : { ...row, reason, isSuspect: isSuspect === 1 };
+    return reason === READ_FAILED ? undefined : { ...row, reason, isSuspect: isSuspect === 1 };
   }
 
   putReadRequest(readRequest: ReadRequest): void {

@@ -1,5 +1,5 @@
 /** The feed as server-sent events (docs/http-api.md#change-feed). */
-import type { Position } from '../../mirror/queries/changes.ts';
+import type { ChangePosition } from '../../mirror/queries/changes.ts';
 import { nextOf, whyStartOver, type ChangeFeed } from './change-feed.ts';
 import { essenceOf, TRUST_EVERY_MS, type TrustFeed } from './trust-feed.ts';
 
@@ -10,7 +10,7 @@ const RECONNECT_AFTER_MS = 1_000;
 interface Following {
   readonly feed: Pick<ChangeFeed, 'news' | 'after' | 'newsWithin'>;
   readonly trust: Pick<TrustFeed, 'now'>;
-  readonly from: Position;
+  readonly from: ChangePosition;
   readonly after: number;
   readonly signal: AbortSignal;
 }

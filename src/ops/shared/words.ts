@@ -1,6 +1,6 @@
 /** The mirror's codes in plain words. Codes of other versions are shown as they are. */
 import type { ReadReason } from '../../core/drift-reasons.ts';
-import type { Reason, UNASKED } from '../../core/reasons.ts';
+import type { Reason, READ_FAILED } from '../../core/reasons.ts';
 import type { RunKind } from '../../core/runs.ts';
 import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import type { FullRead } from '../../mirror/queries/status.ts';
@@ -8,7 +8,7 @@ import { counted, duration } from '../../platform/amounts.ts';
 import type { Sellable } from '../../mirror/queries/suspects.ts';
 
 /** Reasons of read requests. */
-const REQUEST_REASON_WORDS: Readonly<Record<Reason | typeof UNASKED, string>> = {
+const REQUEST_REASON_WORDS: Readonly<Record<Reason | typeof READ_FAILED, string>> = {
   operator: 'an operator requested it',
   unmapped: 'a webhook named an unknown variant of it',
   conflict: 'deliveries and reads contradict each other',
@@ -18,7 +18,7 @@ const REQUEST_REASON_WORDS: Readonly<Record<Reason | typeof UNASKED, string>> = 
   not_stored: 'a delivery about it could not be stored',
   bundle: 'the stock of a component changed',
   listed: 'the catalogue lists it, and it was never read',
-  stale: 'its last read failed',
+  read_failed: 'its last read failed',
 };
 
 export function requestReasonWords(reason: string): string {

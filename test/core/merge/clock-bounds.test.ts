@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  isAhead,
+  isStampedAhead,
   isFutureDated,
   lowWatermarkMs,
   observeArrival,
@@ -97,7 +97,7 @@ test.each<[string, number | null, number, boolean]>([
   ['at most the skew between nodes', -300, T0 - 300 + 1_000, false],
   ['1 ms more', -300, T0 - 300 + 1_001, true],
 ])('a change stamped ahead of its arrival: %s', (_name, offsetCeilingMs, updateTimeMs, ahead) => {
-  expect(isAhead(updateTimeMs, T0, { offsetCeilingMs })).toBe(ahead);
+  expect(isStampedAhead(updateTimeMs, T0, { offsetCeilingMs })).toBe(ahead);
 });
 
 describe('weighs a change that predates a read of 5 by its Date', () => {

@@ -14,7 +14,7 @@ const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS
 /** Each due product once, plus bundles. */
 const PENDING = `SELECT (
     SELECT count(*) FROM (
-      SELECT product_id FROM due_reads WHERE reason NOT IN ('stale', 'confirm_removal')
+      SELECT product_id FROM due_reads WHERE reason NOT IN ('read_failed', 'confirm_removal')
       UNION SELECT product_id FROM products, mirror_state WHERE gone_at_ms IS NULL AND read_at_ms < max(trusted_after_ms,
         coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), trusted_after_ms))
       UNION SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id WHERE v.product_id IS NOT NULL

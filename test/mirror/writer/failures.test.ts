@@ -1,6 +1,6 @@
 /** A failed read says when the next one comes, and nothing else (docs/architecture.md#queue). */
 import { expect, test } from 'vitest';
-import { UNASKED } from '../../../src/core/reasons.ts';
+import { READ_FAILED } from '../../../src/core/reasons.ts';
 import { delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
 
 const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
@@ -29,7 +29,7 @@ function fail(made: DirectWriter): void {
 test('leaves a later request as it is without the failure', () => {
   const [failing, sound] = [mirrorOf(T0 - 60_000), mirrorOf(T0 - 60_000)];
   fail(failing);
-  expect(values(failing.db, 'SELECT reason FROM due_reads')).toEqual([UNASKED]);
+  expect(values(failing.db, 'SELECT reason FROM due_reads')).toEqual([READ_FAILED]);
   const requestOf = (made: DirectWriter): unknown => {
     // The new level has no earlier quantity to compare with: a conflict.
     made.deliver(delivery('a', item({ warehouse_id: '2' })), T0);

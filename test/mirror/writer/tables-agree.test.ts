@@ -11,7 +11,7 @@ import {
 import { applyInput } from '../../../src/core/apply/apply-input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { EARLIEST_MS } from '../../../src/core/limits.ts';
-import { FORGET_UNASKED, prepareFailure } from '../../../src/mirror/writer/failures.ts';
+import { FORGET_UNREQUESTED, prepareFailure } from '../../../src/mirror/writer/failures.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { COUNTED, OF_FAILURES } from '../../../src/mirror/writer/table-statements.ts';
 import { columnsOf, type RowIn, type TableName } from '../../../src/mirror/file/statements.ts';
@@ -195,7 +195,7 @@ test('SQLite and in-memory tables agree after any inputs, whichever reads fail',
         }
         sqlite.flush();
         expect(reported[1]).toEqual(reported[0]);
-        db.exec(FORGET_UNASKED);
+        db.exec(FORGET_UNREQUESTED);
         const all = <Name extends TableName>(
           table: Name,
           order: string,
