@@ -27,6 +27,8 @@ interface Row {
 
 /** A heartbeat counts for 10 s, it is written each second, and samples are 2 s apart. */
 const TOLERATED_MS = 12_000;
+/** Its webhook did not arrive, and everything has been read since. */
+const TOLERATED_AFTER_BARRIER_MS = 3_000;
 
 export class Trusted {
   readonly #options: TrustedOptions;
@@ -93,11 +95,17 @@ export class Trusted {
     for (const [key, how] of wrong) {
       const sinceMs = this.#wrongSinceMs.get(key) ?? nowMs;
       this.#wrongSinceMs.set(key, sinceMs);
-      if (nowMs - sinceMs > TOLERATED_MS)
+      if (nowMs - sinceMs > this.#toleratedMs(key))
         this.#options.fault(
           `${key} is trusted and wrong: the mirror has ${how}, and no loss explains it any more`,
         );
     }
+  }
+
+  #toleratedMs(key: string): number {
+    const last = this.#last.get(key);
+    const isShown = last !== undefined && !this.#reached.has(last.item) && last.atMs <= this.#shownUntilMs;
+    return isShown ? TOLERATED_AFTER_BARRIER_MS : TOLERATED_MS;
   }
 
   /** The mirror has had the last change of the level, or has had to read it. */
