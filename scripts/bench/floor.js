@@ -23,7 +23,6 @@ const LIBRARIES = {
     ...['prom-client', 'zod', 'undici', 'croner'],
   ],
   apply: ['zod'],
-  query: [],
 };
 
 async function load(names) {
@@ -44,7 +43,8 @@ async function measure(role) {
     createServer().listen(0, '127.0.0.1');
   } else {
     await load(LIBRARIES.main);
-    for (const thread of ['receiver', 'apply', 'query']) {
+    openIn(folder, 'queries');
+    for (const thread of ['receiver', 'apply']) {
       new Worker(new URL(import.meta.url), {
         workerData: { folder, thread },
         resourceLimits: { maxYoungGenerationSizeMb: thread === 'receiver' ? 24 : 4 },
