@@ -14,6 +14,7 @@ import { checkDatabase, checkDisk, checkInbox, checkPermissions } from './doctor
 import { checkProcess, checkWebhookListener } from './doctor/mirror.ts';
 import { checkStore } from './doctor/store.ts';
 import { checkStream } from './doctor/stream.ts';
+import { checkSystem } from './doctor/system.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -28,6 +29,7 @@ type Look = (config: Config, options: { readonly full: boolean }) => Findings | 
 type Findings = Finding | readonly Finding[];
 
 const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['role']])[] = [
+  ['system', checkSystem],
   ['database', ({ database }, options) => checkDatabase(database.path, options), 'receiver'],
   ['inbox', ({ database }, options) => checkInbox(database.path, options)],
   ['disk', ({ database }) => checkDisk(database.path)],

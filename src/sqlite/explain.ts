@@ -71,6 +71,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 export function explained(path: string, cause: unknown): SqliteFault {
   if (cause instanceof SqliteFault) return cause;
   const code = sqliteCode(cause) ?? systemCode(cause);
+  if (code === 'ERR_DLOPEN_FAILED') return cannotLoad(cause);
   const trouble = troubleOf(code);
   if (trouble === null) {
     const message =
@@ -80,6 +81,23 @@ export function explained(path: string, cause: unknown): SqliteFault {
   }
   const { kind, what, remedy } = trouble;
   return new SqliteFault(kind, `${path} ${what} (${code}): ${remedy}.`, { cause });
+}
+
+/** The package has binaries of SQLite for the common systems. */
+function cannotLoad(cause: unknown): SqliteFault {
+  const message = messageOf(cause);
+  const [, needed] = /version `GLIBC_([\d.]+)' not found/.exec(message) ?? [];
+  const why =
+    needed === undefined
+      ? `${message}: install stock-mirror again on this system, with its Node`
+      : `it needs glibc ${needed} or newer, and this system has ${glibcVersion() ?? 'an older one'}: use a newer ` +
+        'system, such as Debian 12, Ubuntu 22.04 or RHEL 9, or the container image';
+  return new SqliteFault('unreachable', `SQLite cannot be loaded: ${why}.`, { cause });
+}
+
+function glibcVersion(): string | undefined {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime;
 }
 
 function troubleOf(code: string | null): Trouble | null {
