@@ -14,7 +14,7 @@ import { checkDatabase, checkDisk, checkInbox, checkPermissions } from './doctor
 import { checkProcess, checkWebhookListener } from './doctor/mirror.ts';
 import { checkStore } from './doctor/store.ts';
 import { checkStream } from './doctor/stream.ts';
-import { checkSystem } from './doctor/system.ts';
+import { checkSchedules, checkSystem } from './doctor/system.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -38,6 +38,7 @@ const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['rol
   ['webhook listener', checkWebhookListener, 'mirror'],
   ['stream', checkStream],
   ['store', checkStore, 'receiver'],
+  ['schedules', ({ schedules }) => checkSchedules(schedules), 'receiver'],
 ];
 
 export function createCommand(): Command {

@@ -117,6 +117,7 @@ function read(from: Partial<Sources>) {
       reconcileCron: values.RECONCILE_CRON,
       verifyWithinHours: values.VERIFY_WITHIN_HOURS,
       resyncCron: values.RESYNC_CRON,
+      timezone: values.TZ ?? null,
     },
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,

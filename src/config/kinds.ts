@@ -78,6 +78,17 @@ export const schedule = kind('minute hour day month weekday, such as `*/15 * * *
   }
 });
 
+/** Of other texts, the system takes some for UTC, and some, such as `GMT+7`, for the opposite of what they seem to say. */
+export const timeZone = kind('the name of a time zone, such as `Asia/Bangkok` or `UTC`', (text) => {
+  try {
+    // POSIX allows a colon in front of a name.
+    const named = new Intl.DateTimeFormat('en', { timeZone: text.replace(/^:/, '') });
+    return named.resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+});
+
 export const warehouseNames = kind(
   '`ID=NAME` with commas between several, such as `11=Bangkok,12=Chiang Mai`: each id once, ' +
     'of digits, each name of 1 to 60 characters',

@@ -47,6 +47,7 @@ export const VARIABLES = {
       'they take at most a fifth of `SERVICE_MAX_RPS`',
   ),
   RESYNC_CRON: preset('0 3 * * *', is.schedule, 'Cron times at which the whole catalogue is read'),
+  TZ: optional(is.timeZone, "Time zone of `RECONCILE_CRON` and `RESYNC_CRON`; by default the system's"),
   WAREHOUSE_NAMES: optional(
     is.warehouseNames,
     'Names of warehouses, shown with their ids; `warehouse_name` in the views and the API',

@@ -101,7 +101,12 @@ describe('defaults', () => {
       database: { path: '/app/data/stock-mirror.db' },
       webhook: { host: '127.0.0.1', port: 8787 },
       ops: { host: '127.0.0.1', port: 8788, token: null, readToken: null },
-      schedules: { reconcileCron: '*/15 * * * *', verifyWithinHours: 2, resyncCron: '0 3 * * *' },
+      schedules: {
+        reconcileCron: '*/15 * * * *',
+        verifyWithinHours: 2,
+        resyncCron: '0 3 * * *',
+        timezone: null,
+      },
       warehouseNames: {},
       retentionDays: 30,
       stream: null,
@@ -134,6 +139,9 @@ it.each<[env: Env, pick: (config: Config) => unknown, expected: unknown]>([
   [{ OPS_TOKEN: `full-${TOKEN}`, OPS_READ_TOKEN: TOKEN }, (c) => c.ops.readToken?.reveal(), TOKEN],
   [{ PORT: '0', OPS_PORT: '0' }, (c) => [c.webhook.port, c.ops.port], [0, 0]],
   [{ RECONCILE_CRON: 'off', RESYNC_CRON: 'OFF' }, (c) => c.schedules.reconcileCron, null],
+  [{ TZ: 'asia/bangkok' }, (c) => c.schedules.timezone, 'Asia/Bangkok'],
+  [{ TZ: ':Europe/Berlin' }, (c) => c.schedules.timezone, 'Europe/Berlin'],
+  [{ TZ: '' }, (c) => c.schedules.timezone, null],
   [{ RECONCILE_CRON: '@hourly' }, (c) => c.schedules.reconcileCron, '@hourly'],
   [{ RECONCILE_CRON: '30 */2 * * *' }, (c) => c.schedules.reconcileCron, '30 */2 * * *'],
   [{ RECONCILE_CRON: '0 9 * * 1-5', VERIFY_WITHIN_HOURS: '72' }, (c) => c.schedules.verifyWithinHours, 72],
@@ -186,6 +194,9 @@ describe('refused values', () => {
       { RESYNC_CRON: '61 * * * *' },
       'RESYNC_CRON is "61 * * * *", not minute hour day month weekday, such as */15 * * * *, or off',
     ],
+    [{ TZ: 'Asia/Bangkk' }, 'TZ is "Asia/Bangkk", not the name of a time zone, such as Asia/Bangkok or UTC'],
+    // The system takes it for seven hours behind UTC.
+    [{ TZ: 'GMT+7' }, 'TZ is "GMT+7", not the name of a time zone, such as Asia/Bangkok or UTC'],
     [
       { RECONCILE_CRON: '0 3 * * *' },
       'RECONCILE_CRON is "0 3 * * *", which pauses for longer than VERIFY_WITHIN_HOURS=2',

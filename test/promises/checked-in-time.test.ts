@@ -37,7 +37,7 @@ function setUp({ products, reconcileCron = '*/5 * * * *', boundMs = BOUND, maxRp
     client: service,
     now,
     maxRps,
-    schedules: { reconcileCron, verifyWithinHours: boundMs / HOUR, resyncCron: null },
+    schedules: { reconcileCron, verifyWithinHours: boundMs / HOUR, resyncCron: null, timezone: 'UTC' },
   });
   const oldestMs = (): number => {
     const oldest = databases.rows<{ atMs: number }>('SELECT min(read_at_ms) AS atMs FROM products');

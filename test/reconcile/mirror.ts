@@ -224,7 +224,7 @@ export function newReconciler(
   const reconciler = new Reconciler({
     random: () => 0.5,
     maxRps: 10_000,
-    schedules: { reconcileCron: null, verifyWithinHours: 2, resyncCron: null },
+    schedules: { reconcileCron: null, verifyWithinHours: 2, resyncCron: null, timezone: 'UTC' },
     ...deps,
     tokens: {
       getToken: () => Promise.resolve('token'),

@@ -30,7 +30,7 @@ async function setUp(count: number) {
     databases,
     client: service,
     now,
-    schedules: { reconcileCron: '*/15 * * * *', verifyWithinHours: 2, resyncCron: null },
+    schedules: { reconcileCron: '*/15 * * * *', verifyWithinHours: 2, resyncCron: null, timezone: 'UTC' },
   });
   reconciler.start();
   const live = () =>

@@ -107,6 +107,21 @@ test('warns of a socket that was passed to another process, as the server does a
   );
 });
 
+test('shows the zone and the next times of the schedules, as the server does at its start', async () => {
+  const sandbox = await startService({ products: 1 });
+  const home = await homeOf(sandbox, { TZ: 'Asia/Bangkok', RESYNC_CRON: '0 3 * * *', RECONCILE_CRON: 'off' });
+  const server = await startServer(home, sandbox);
+  expect(server.stdout).toMatch(
+    /"timeZone":"Asia\/Bangkok","resync":"[\d-]{10} 03:00 GMT\+07:00","reconcile":null/,
+  );
+  expect(named(await examine(home), 'schedules')).toMatchObject({
+    status: 'ok',
+    message: expect.stringMatching(
+      /^time zone Asia\/Bangkok; next RESYNC_CRON: [\d-]{10} 03:00 GMT\+07:00, next RECONCILE_CRON: off$/,
+    ),
+  });
+});
+
 /** As the loader of a system with an older C library. */
 const OLD_LIBRARY = `process.dlopen = () => {
   const message = "/lib/x86_64-linux-gnu/libc.so.6: version \`GLIBC_2.34' not found (required by /x.node)";
