@@ -40,6 +40,7 @@ interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   /** The name of which the certificate is asked; by default the host. */
   readonly servername?: string;
+  readonly address?: string;
 }
 
 interface Ports {
@@ -77,11 +78,19 @@ async function behind(t: Owner, name: ProxyName, edit = asShipped) {
     },
     edit,
   );
-  const ask = ({ host, path, method = 'GET', body = '', headers = {}, servername = host }: Asked) =>
+  const ask = ({
+    host,
+    path,
+    method = 'GET',
+    body = '',
+    headers = {},
+    servername = host,
+    address = '127.0.0.1',
+  }: Asked) =>
     statusOf((onAnswer) =>
       request(
         {
-          host: '127.0.0.1',
+          host: address,
           port,
           servername,
           ca,
@@ -139,6 +148,8 @@ for (const name of PROXIES) {
       const { ask, webhook } = await behind(t, name);
       expect(await ask(webhook(WEBHOOK_HOST))).toBe(204);
       expect(await ask({ host: WEBHOOK_HOST, path: '/healthz' })).toBe(200);
+      // A name with an AAAA record is asked there first.
+      expect(await ask({ host: WEBHOOK_HOST, path: '/healthz', address: '::1' })).toBe(200);
       for (const path of ['/', '/metrics', '/api/status', '/webhooks/more', '/login']) {
         expect(await ask({ host: WEBHOOK_HOST, path }), path).toBe(404);
       }

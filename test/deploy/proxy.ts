@@ -121,6 +121,7 @@ const PREPARE: Readonly<Record<ProxyName, (options: ProxyOptions) => Prepared>> 
       .replaceAll('127.0.0.1:8787', `127.0.0.1:${webhookPort}`)
       .replaceAll('127.0.0.1:8788', `127.0.0.1:${opsPort}`)
       .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
+      .replaceAll('listen [::]:443 ', `listen [::1]:${port} `)
       .replaceAll(/ssl_certificate \S+;/g, `ssl_certificate ${certificates.certificatePath};`)
       .replaceAll(/ssl_certificate_key \S+;/g, `ssl_certificate_key ${certificates.keyPath};`);
     const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
@@ -176,6 +177,7 @@ const PREPARE: Readonly<Record<ProxyName, (options: ProxyOptions) => Prepared>> 
         .replaceAll('127.0.0.1:8787', `127.0.0.1:${webhookPort}`)
         .replaceAll('127.0.0.1:8788', `127.0.0.1:${opsPort}`)
         .replaceAll('bind :443 ', `bind 127.0.0.1:${port} `)
+        .replaceAll('bind [::]:443 ', `bind [::1]:${port} `)
         .replaceAll(/ crt \S+/g, ` crt ${certificates.bothPath}`),
     );
     return { command: 'haproxy', args: ['-db', '-f', path] };
