@@ -95,6 +95,7 @@ async function startMirrorHost(
   const stop = async (): Promise<void> => {
     // First, because the private listener waits for its long answers, which end now.
     stopping.abort();
+    watch.state.stop();
     // Before the mirror may be closed: otherwise each read under way would fail. `mirror.close` awaits it.
     reconciler.stop().catch(() => undefined);
     // Before the mirror: it still applies what is being received, and answers what was asked.

@@ -55,6 +55,7 @@ export class StateWatch {
   readonly #since = new Map<CauseCode, number>();
   #logged: Verdict['state'] | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #isStopped = false;
 
   constructor(deps: StateWatchDeps) {
     const nowMs = deps.now();
@@ -142,11 +143,14 @@ export class StateWatch {
     this.#timer.unref();
   }
 
+  /** Logs nothing more: the end of the receiver, which a last heartbeat shows, is no fault while both stop. */
   stop(): void {
+    this.#isStopped = true;
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 
   #log(next: Verdict): void {
+    if (this.#isStopped) return;
     const { log } = this.#deps;
     const isStarting =
       this.#deps.now() - this.#startedAtMs < START_WITHIN_MS &&

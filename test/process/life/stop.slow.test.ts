@@ -35,6 +35,8 @@ for (const [signal, code] of [
     expect(statusOf(mirror.databasePath).alive_at).toBeGreaterThanOrEqual(askedAtMs);
     expect(statusOf(mirror.databasePath).state).toBe('stale');
     expect(mirror.stderr).toBe('');
+    const stopping = mirror.log.slice(mirror.log.findIndex(({ msg }) => msg === 'stopping'));
+    expect(stopping.filter(({ level }) => level === 'error')).toEqual([]);
     sandbox.traffic.stop();
     await stream.body?.cancel().catch(() => undefined);
 
