@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, createReadStream, createWriteStream, statSync } from 'node:fs';
+import { createReadStream, createWriteStream, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join, resolve } from 'node:path';
@@ -8,6 +8,7 @@ import { Command, Option } from 'commander';
 import { stringify, type Options } from 'csv-stringify';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { inboxPath } from '../inbox/inbox-file.ts';
+import { setAccess } from '../platform/access.ts';
 import { linksFollowed } from '../platform/links-followed.ts';
 import { refuseTarget } from '../sqlite/database-files.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -127,10 +128,7 @@ async function exportRows(options: Export, { database }: LocalConfig): Promise<n
     }
     if (target === null) await toStandardOutput(draft, signal);
     else {
-      if (old !== undefined) {
-        chownSync(draft, old.uid, old.gid);
-        chmodSync(draft, mode);
-      }
+      if (old !== undefined) setAccess(draft, { mode, owner: old });
       await rename(draft, target);
     }
     return EXIT.done;

@@ -1,6 +1,7 @@
 /** Locks and opens the file of the inbox. Creates it if needed, and replaces one that is damaged or too new. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
+import { setAccess } from '../platform/access.ts';
 import Database from 'better-sqlite3';
 import {
   INBOX_APPLICATION_ID,
@@ -125,7 +126,7 @@ export function openForWriting(path: string, lost: LostInbox | null = null): Db 
         takeOver(db);
         refuseOtherVersion(db);
       }
-      chmodSync(path, 0o600);
+      setAccess(path, { mode: 0o600 });
       useWal(db);
       refuseCutFile(db);
       // FULL: a commit returns once it is on disk; macOS needs fullfsync for that.

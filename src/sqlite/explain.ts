@@ -1,4 +1,6 @@
 /** Turns errors of SQLite and the system into errors that name file, fault and remedy. */
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { messageOf } from '../platform/thrown.ts';
 import { sqliteCode, SqliteFault, type SqliteFaultKind } from './errors.ts';
@@ -13,6 +15,13 @@ const NO_ROOM: Trouble = {
   kind: 'no_room',
   what: 'has no room on its disk',
   remedy: 'free disk space there',
+};
+
+/** SQLite cannot create a file, and says only that it cannot open it. */
+const NO_INODES: Trouble = {
+  kind: 'no_room',
+  what: 'cannot be opened, since its file system has no inodes left',
+  remedy: 'delete files there',
 };
 
 const NO_SHARED_MEMORY: Trouble = {
@@ -72,7 +81,7 @@ export function explained(path: string, cause: unknown): SqliteFault {
   if (cause instanceof SqliteFault) return cause;
   const code = sqliteCode(cause) ?? systemCode(cause);
   if (code === 'ERR_DLOPEN_FAILED') return cannotLoad(cause);
-  const trouble = troubleOf(code);
+  const trouble = mayLackInodes(code) && hasNoInodes(path) ? NO_INODES : troubleOf(code);
   if (trouble === null) {
     const message =
       `${path} cannot be used: ${messageOf(cause)}. If this happens again, ` +
@@ -98,6 +107,20 @@ function cannotLoad(cause: unknown): SqliteFault {
 function glibcVersion(): string | undefined {
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime;
+}
+
+function mayLackInodes(code: string | null): boolean {
+  return code === 'ENOSPC' || code?.startsWith('SQLITE_CANTOPEN') === true || code === 'SQLITE_IOERR_SHMOPEN';
+}
+
+function hasNoInodes(path: string): boolean {
+  try {
+    const { files, ffree } = statfsSync(dirname(path));
+    // A file system without a table of inodes counts none at all.
+    return files > 0 && ffree === 0;
+  } catch {
+    return false;
+  }
 }
 
 function troubleOf(code: string | null): Trouble | null {

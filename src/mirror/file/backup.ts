@@ -1,18 +1,10 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox-file.ts';
+import { setAccess } from '../../platform/access.ts';
 import { isOneOf, refuseTarget, removeDatabase, removeSides } from '../../sqlite/database-files.ts';
 import { isBusy, isDamage, SqliteFault } from '../../sqlite/errors.ts';
 import { explain, explained, systemCode } from '../../sqlite/explain.ts';
@@ -112,8 +104,7 @@ async function replaceByCopy(
     finish(draft);
     options.interrupted.throwIfAborted();
     const { mode, owner } = await prepare();
-    chmodSync(draft, mode & 0o777);
-    if (owner !== undefined) chownSync(draft, owner.uid, owner.gid);
+    setAccess(draft, { mode: mode & 0o777, owner });
     syncFile(draft);
     renameSync(draft, to);
     syncFile(dirname(to));

@@ -6,13 +6,14 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { inboxPath } from '../../../src/inbox/inbox-file.ts';
@@ -141,6 +142,19 @@ test.skipIf(!isRoot).concurrent('refuses to start on an inbox that is not writab
   }
   const again = await startMirror(t, sandbox, { folder, user });
   await untilLive(again);
+});
+
+test.skipIf(!isRoot).concurrent('starts on files of another user that its group may write', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 20 });
+  await mirror.stop();
+  const folder = dirname(mirror.databasePath);
+  const files = readdirSync(folder).map((name) => join(folder, name));
+  // As of a volume with fsGroup, or one that was restored.
+  for (const each of [folder, ...files]) chownSync(each, 0, OTHER_UID);
+  chmodSync(folder, 0o770);
+  for (const file of files) chmodSync(file, 0o660);
+  const user = { uid: OTHER_UID, gid: OTHER_UID };
+  await untilLive(await startMirror(t, sandbox, { folder, user }));
 });
 
 test.concurrent('ends if the inbox is deleted while it runs', async (t) => {
