@@ -1,6 +1,7 @@
 /** What the mirror’s file says about its state (src/ops/state/state.ts decides it). */
+import { EARLIEST_MS } from '../../core/limits.ts';
 import type { UntoldChange } from '../../core/model.ts';
-import { and, desc, eq, gte, isNotNull, isNull, lt, ne, notInArray, sql } from '../../sqlite/drizzle.ts';
+import { and, desc, eq, gt, gte, isNotNull, isNull, lt, ne, notInArray, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import {
   countOf,
@@ -37,11 +38,15 @@ const FACTS = query((params: Params<{ nowMs: number }>) =>
     untoldJson: mirrorState.untoldJson,
     products: liveCounts.products,
     hasFullSync: flag(isNotNull(serviceState.lastFullSyncAtMs)),
-    /** A live product was not read since the last downtime or epoch, and its reads are not given up. */
+    /**
+     * A live product was not read since the last downtime or epoch, and its reads are not given up. One that was never read
+     * has missed nothing: its rows are `not_read`, and the others as they are.
+     */
     hasUnread: existsIn(
       products,
       and(
         isNull(products.goneAtMs),
+        gt(products.readAtMs, EARLIEST_MS),
         lt(products.readAtMs, mirrorState.trustedAfterMs),
         notInArray(products.productId, GIVEN_UP),
       ),

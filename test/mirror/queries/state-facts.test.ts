@@ -37,6 +37,16 @@ const shown = ({ db }: DirectWriter): string[] =>
     return words;
   });
 
+test('stays live while a new product waits to be read: it has missed nothing', () => {
+  const writer = quiet();
+  writer.append(missedAt(T0 + 1_000));
+  writer.read('10', tea(5), T0 + 10_000);
+  const atMs = T0 + 11_000;
+  writer.append({ kind: 'listed', atMs, sentAtMs: atMs, productIds: ['10', '11'], lookup: false });
+  expect(values(writer.db, 'SELECT read_at_ms < 0 FROM products')).toEqual([0, 1]);
+  expect(state(writer)).toBe('live');
+});
+
 test('is catching up until every product was read, also after downtime', () => {
   const writer = quiet();
   writer.db.exec('UPDATE service_state SET last_full_sync_at_ms = NULL');
