@@ -247,17 +247,18 @@ export class Lives {
   }
 
   #helpLater(): void {
-    this.#options.time.after(OPERATOR_MS, WORLD, () => {
-      // Nobody works on a suspended machine.
-      if (this.#machines('both').some((machine) => machine.isSuspended)) this.#helpLater();
-      else if (this.#isDown.size === 0) this.#help();
-    });
+    this.#options.time.after(OPERATOR_MS, WORLD, () => this.#help());
   }
 
   /** Removes files with which no process can start, and a mirror that belongs to another program. */
   #help(): void {
     const { time, receiver, count, onFiles } = this.#options;
     if (this.#damaged === null) return;
+    // Nobody works on a suspended machine, and one that is down has not tried to start.
+    if (this.#isDown.size > 0 || this.#machines('both').some((machine) => machine.isSuspended)) {
+      this.#helpLater();
+      return;
+    }
     const isStuck = !receiver.isRunning;
     const inTheWay = DISKS.filter(
       (name) => this.#disk.isForeign(name) || (isStuck && name === 'inbox' && this.#isOf('inbox')),

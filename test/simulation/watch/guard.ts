@@ -35,6 +35,9 @@ export class GuardWatch {
     if (count > GUARD_QUANTITIES && count > (live + count) * GUARD_SHARE) {
       this.#fault(`${count} of ${live + count} stock levels were removed and nobody allowed it`);
     }
-    if (live === 0 && count > 1) this.#fault(`all ${count} stock levels were removed and nobody allowed it`);
+    // A variant that loses all of its levels is sold by its total.
+    const isAnyLeft = prepared<[], number>(db, 'SELECT EXISTS (SELECT 1 FROM mirror_sellable)').pluck().get();
+    if (isAnyLeft === 0 && count > 1)
+      this.#fault(`all ${count} stock levels were removed and nobody allowed it`);
   }
 }

@@ -2,6 +2,7 @@
  * The mirror judges the way in truly (docs/architecture.md#the-way-in). Webhooks are missing only if the store made a
  * change that none told; only a webhook of the store ends that, and a barrier comes with it; nothing else raises one.
  */
+import { statSync } from 'node:fs';
 import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { Delivery, SentItem } from '../../../src/sandbox/network/webhooks.ts';
@@ -49,6 +50,8 @@ export class WayInWatch {
   #state: State | null = null;
   #log: Db | null = null;
   #isFileKept = true;
+  /** Inode of the file that was opened last: the mirror moves a damaged file aside. */
+  #file: number | null = null;
   /** Arrival of the last webhook that the mirror has applied. */
   lastWebhookAtMs: number | null = null;
   /** The mirror had applied the whole inbox then. */
@@ -94,6 +97,9 @@ export class WayInWatch {
     const before = this.#state;
     this.#state = stateOf(db);
     this.#log = log;
+    const { ino } = statSync(db.name);
+    if (ino !== this.#file) this.#isFileKept = false;
+    this.#file = ino;
     if (before?.wayIn === 'missing' && this.#isFileKept && this.#state.wayIn !== 'missing')
       fault(`an opening of the file has made the way in ${this.#state.wayIn}, though webhooks are missing`);
     // A new epoch comes with a barrier.
