@@ -1,8 +1,8 @@
 /** Turns rows into tombstones, and gives up variants that no search has found. */
 import type { LookupMissedInput } from '../input.ts';
 import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
-import { isNamedSince } from '../merge/judge-absence.ts';
-import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
+import { isNamedSince, judgeAbsence } from '../merge/judge-absence.ts';
+import type { ReadContext } from '../merge/merge-read.ts';
 import { quantitiesOf } from '../merge/unlisted-levels.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import type { Sighted } from './held-removals.ts';
@@ -128,17 +128,26 @@ export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): v
   for (const variantId of input.variantIds) {
     const variant = work.tables.variant(variantId);
     if (variant === undefined || variant.lookupAtMs === null || variant.lookupAtMs > sweep.sentAtMs) continue;
-    if (isConcurrent(variant, sweep)) {
-      work.tables.putVariant({ ...variant, lookupAtMs: variant.eventAtMs + REPLICA_LAG_MS });
-    } else if (variant.missingAtMs === null) {
-      const lookupAtMs = Math.max(input.atMs, sweep.sentAtMs + REMOVAL_CONFIRM_MS);
-      work.tables.putVariant({ ...variant, missingAtMs: sweep.sentAtMs, lookupAtMs });
-    } else if (variant.goneAtMs === null) {
-      assertSighted(variant, sweep);
-      removeVariant(work, variant, { read: sweep, allowedBy: null });
-    } else {
-      // Already removed; a later change named it, and no product has it.
-      work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
+    const verdict = judgeAbsence(variant, sweep);
+    switch (verdict.kind) {
+      case 'contested':
+        work.tables.putVariant({ ...variant, lookupAtMs: variant.eventAtMs + REPLICA_LAG_MS });
+        break;
+      case 'sighted':
+        work.tables.putVariant({
+          ...variant,
+          missingAtMs: verdict.missingAtMs,
+          lookupAtMs: Math.max(input.atMs, verdict.confirmAtMs),
+        });
+        break;
+      case 'confirmed':
+        // A removed variant that a later change named, and no product has.
+        if (variant.goneAtMs !== null) {
+          work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
+          break;
+        }
+        assertSighted(variant, sweep);
+        removeVariant(work, variant, { read: sweep, allowedBy: null });
     }
   }
 }

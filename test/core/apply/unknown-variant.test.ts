@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { T0, Mirror, change, kinds, mirrorAfterRead, single } from '../builders.ts';
+import { present } from '../../shared/present.ts';
 
 const S = 1_000;
 
@@ -93,6 +94,18 @@ test('begins its search again if a change names it between two sweeps', () => {
   missed(mirror, T0 + 90 * S - 1);
   expect(mirror.qty()).toBe(3);
   missed(mirror, T0 + 90 * S);
+  expect(mirror.qty()).toBeNull();
+});
+
+test('waits for a later sweep if the clock was set back between two of them', () => {
+  const mirror = unmapped();
+  missed(mirror, T0 + 60 * S);
+  const variant = present(mirror.tables.variant('100'));
+  // The start of a mirror brings instants of a clock that was ahead back to its own.
+  mirror.tables.putVariant({ ...variant, missingAtMs: T0 + 10 * S, lookupAtMs: T0 + 10 * S });
+  missed(mirror, T0 + 11 * S);
+  expect(mirror.qty()).toBe(4);
+  missed(mirror, T0 + 40 * S);
   expect(mirror.qty()).toBeNull();
 });
 
