@@ -206,11 +206,17 @@ function isListedSince(listedAtMs: number, missingAtMs: number): boolean {
   return listedAtMs >= missingAtMs + REPLICA_LAG_MS;
 }
 
-/** The list shows the product although its last read did not: sightings begin again. */
+/**
+ * The list shows the product although its last read did not: sightings begin again. That read has settled
+ * nothing, so only one that shows the product makes its rows trusted.
+ */
 export function refuteAbsence(work: UnitOfWork, product: Product, listedAtMs: number): void {
   if (product.missingAtMs === null || !isListedSince(listedAtMs, product.missingAtMs)) return;
   work.report({ kind: 'contested', what: 'product', id: product.productId });
   work.tables.putProduct({ ...product, missingAtMs: null });
+  work.requestRead(product.productId, 'conflict', {
+    notBeforeMs: product.missingAtMs + REMOVAL_CONFIRM_MS,
+  });
 }
 
 /** Reads the products that the list, which began at `sentAtMs`, did not name: the answers decide. */

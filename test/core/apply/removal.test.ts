@@ -136,6 +136,19 @@ test('does not take a 404 right after a delivery for a sighting', () => {
   expect(mirror.reason()).toBe('conflict');
 });
 
+test('keeps a doubt that a 404 answered, when a list names the product', () => {
+  const mirror = stocked();
+  mirror.deliver(FIRST, change({ old: 5, new: 6, updateTimeMs: FIRST }));
+  mirror.deliver(FIRST, change({ old: 6, new: 5, updateTimeMs: FIRST }));
+  expect(mirror.reason()).toBe('conflict');
+  mirror.read(NOT_FOUND, { sentAtMs: FIRST + 5 * S });
+  mirror.list(FIRST + 10 * S, ['10']);
+  expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null });
+  expect(mirror.tables.readRequest('10')).toMatchObject({ isSuspect: true });
+  mirror.read(WHOLE, { sentAtMs: FIRST + 20 * S });
+  expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
+});
+
 test('removes a removed product no second time, and restores it by no older answer', () => {
   const mirror = stocked();
   mirror.remove(FIRST);
