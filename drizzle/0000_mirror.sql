@@ -93,6 +93,7 @@ CREATE TABLE `mirror_state` (
 	`change_seq` integer NOT NULL,
 	`store_id` text,
 	`last_delivery_at_ms` integer,
+	`unreadable_at_ms` integer,
 	`offset_window_start_ms` integer NOT NULL,
 	`offset_floor_ms` integer,
 	`offset_floor_previous_ms` integer,

@@ -38,6 +38,8 @@ export const GUARD_QUANTITIES = 50;
 export const GUARD_SHARE = 0.05;
 export const GUARD_WINDOW_MS = 60 * 60_000;
 
+/** Bodies that are not understood and name no variant make everything suspect at most this often. */
+export const UNREADABLE_PAUSE_MS = 15 * 60_000;
 /** Consecutive conflict reads without a pause; each further pause is twice the last one. */
 export const CONFLICT_READS = 3;
 export const CONFLICT_PAUSE_MIN_MS = 4_000;

@@ -204,6 +204,8 @@ export interface MirrorStateRow extends WayIn {
   readonly changeSeq: number;
   readonly storeId: string | null;
   readonly lastDeliveryAtMs: number | null;
+  /** Arrival of the last body that made everything suspect, because it was not understood and named no variant. */
+  readonly unreadableAtMs: number | null;
   /** Lower bound of store time − mirror time: the maxima of this window and the previous one. */
   readonly offsetWindowStartMs: number;
   readonly offsetFloorMs: number | null;

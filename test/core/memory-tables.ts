@@ -23,6 +23,7 @@ const INITIAL_STATE: MirrorStateRow = {
   changeSeq: 0,
   storeId: null,
   lastDeliveryAtMs: null,
+  unreadableAtMs: null,
   offsetWindowStartMs: 0,
   offsetFloorMs: null,
   offsetFloorPreviousMs: null,

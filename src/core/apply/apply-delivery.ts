@@ -1,5 +1,6 @@
 /** Writes what the judges decide about the changes of a delivery (merge/judge-change.ts). */
 import type { DeliveryInput, StockChange, Unreadable } from '../input.ts';
+import { UNREADABLE_PAUSE_MS } from '../limits.ts';
 import { asksForRead, judgeChange, type ChangeVerdict } from '../merge/judge-change.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
 import { isTotalOnly } from '../merge/unlisted-levels.ts';
@@ -120,5 +121,14 @@ function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unr
   work.tables.putDeadLetter(input, unreadable);
   work.report({ kind: 'dead_letter', variantId, problem });
   if (variantId !== null) work.requestVariantRead(variantId, 'dead_letter');
-  else if (unknownEvent !== true) work.report({ kind: 'loss_suspected' });
+  else if (unknownEvent !== true) suspectEverything(work, input);
+}
+
+/** The change may concern any variant. Frequent ones only speed up the verification: each barrier costs a full read. */
+function suspectEverything(work: UnitOfWork, { atMs }: DeliveryInput): void {
+  work.report({ kind: 'loss_suspected' });
+  const { unreadableAtMs } = work.state;
+  if (unreadableAtMs !== null && atMs < unreadableAtMs + UNREADABLE_PAUSE_MS) return;
+  work.state = { ...work.state, unreadableAtMs: atMs };
+  raiseBarrier(work);
 }

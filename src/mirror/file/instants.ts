@@ -21,6 +21,7 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
   runs: ['started_at_ms', 'finished_at_ms', 'read_after_ms'],
   mirror_state: [
     'last_delivery_at_ms',
+    'unreadable_at_ms',
     'trusted_after_ms',
     'bundles_due_at_ms',
     'listed_from_ms',

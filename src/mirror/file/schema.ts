@@ -306,6 +306,7 @@ export const mirrorState = sqliteTable(
     changeSeq: integer('change_seq').notNull(),
     storeId: text('store_id'),
     lastDeliveryAtMs: integer('last_delivery_at_ms'),
+    unreadableAtMs: integer('unreadable_at_ms'),
     offsetWindowStartMs: integer('offset_window_start_ms').notNull(),
     offsetFloorMs: integer('offset_floor_ms'),
     offsetFloorPreviousMs: integer('offset_floor_previous_ms'),

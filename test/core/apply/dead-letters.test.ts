@@ -45,6 +45,18 @@ test('suspects a loss without a variant, unless the event type is unknown', () =
   expect(kinds(facts)).toEqual(['dead_letter']);
 });
 
+test('makes everything suspect for a body that names no variant, at most once in 15 minutes', () => {
+  const mirror = mirrorAfterRead();
+  const barrierAfter = (atMs: number) => {
+    deliverDeadLetter(mirror, atMs, null);
+    return mirror.tables.state().trustedAfterMs;
+  };
+  const firstMs = T0 + 60 * S;
+  expect(barrierAfter(firstMs)).toBe(firstMs + 2 * S);
+  expect(barrierAfter(firstMs + 15 * 60 * S - 1)).toBe(firstMs + 2 * S);
+  expect(barrierAfter(firstMs + 15 * 60 * S)).toBe(firstMs + 15 * 60 * S + 2 * S);
+});
+
 test('merges the other items of a broken one', () => {
   const mirror = mirrorAfterRead();
   const broken = { itemIndex: 1, problem: 'no id', variantId: null };

@@ -16,6 +16,7 @@ interface State {
   readonly appliedSeq: number;
   readonly wayIn: 'proven' | 'unproven' | 'missing';
   readonly trustedAfterMs: number;
+  readonly unreadableAtMs: number | null;
 }
 
 interface WayInOptions {
@@ -127,7 +128,8 @@ export class WayInWatch {
     const isEnd = before.wayIn !== 'proven' && hasWebhook;
     // What was missed before the mirror had applied everything is no news.
     const undisturbedUntilThenMs = undisturbedMs() - (nowMs() - this.#appliedAllAtMs);
-    if (!isEnd && undisturbedUntilThenMs > AFTERMATH_MS)
+    const isUnreadable = after.unreadableAtMs !== before.unreadableAtMs;
+    if (!isEnd && !isUnreadable && undisturbedUntilThenMs > AFTERMATH_MS)
       fault(`at ${nowMs()}, everything became suspect, though the port was open all the time`);
   }
 
@@ -186,7 +188,9 @@ function stateOf(db: Db): State {
   return present(
     prepared<[], State>(
       db,
-      `SELECT applied_seq AS appliedSeq, way_in AS wayIn, trusted_after_ms AS trustedAfterMs FROM mirror_state`,
+      `SELECT applied_seq AS appliedSeq, way_in AS wayIn, trusted_after_ms AS trustedAfterMs,
+         unreadable_at_ms AS unreadableAtMs
+       FROM mirror_state`,
     ).get(),
   );
 }
