@@ -260,6 +260,16 @@ export const PROPERTIES: readonly Property[] = [
     },
   ),
 
+  property(
+    'no difference of a known level is called a loss if every change was delivered',
+    plans({ duplicates: true, stalls: true }),
+    (plan) => {
+      const levels = plan.levels.map((level) => ({ ...level, isNew: false }));
+      const service = new SimulatedService({ ...plan, levels, knownBefore: true }, noLossOfWhatCame);
+      service.run().readAll().drain(20);
+    },
+  ),
+
   property('every contradiction leaves a re-read request, a lookup or a gap', plans(ANYTHING), (plan) => {
     new SimulatedService(plan, everyContradictionIsRequested).run();
   }),
@@ -432,6 +442,17 @@ const noTotalSilentlyWrong: Watch = (service, nowMs) => {
     if (!isDelivered || total === null || levels.some((level) => service.isSuspect(level))) continue;
     const truth = levels.reduce((sum, level) => sum + (service.qtyAt(level, nowMs) ?? 0), 0);
     if (total !== truth) throw new Error(`the total of ${variantId} is silently ${total}, not ${truth}`);
+  }
+};
+
+const noLossOfWhatCame: Watch = (service, nowMs, facts) => {
+  for (const fact of facts) {
+    if (fact.kind !== 'drift' || (fact.reason !== 'lost_tail' && fact.reason !== 'gap')) continue;
+    const { variantId, warehouseId } = fact;
+    const level = service.levels.find((c) => c.variantId === variantId && c.warehouseId === warehouseId);
+    if (level === undefined) continue;
+    const isMissing = level.changes.some((change) => change.trueAtMs <= nowMs && !service.merged.has(change));
+    if (!isMissing) throw new Error(`${variantId}/${warehouseId} is called ${fact.reason}, and all came`);
   }
 };
 

@@ -5,7 +5,7 @@ import { EARLIEST_MS } from '../limits.ts';
 import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/judge-variant.ts';
 import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
 import { isUntold } from '../merge/way-in.ts';
-import type { Product, Variant } from '../model.ts';
+import type { Product, StockLevel, Variant } from '../model.ts';
 import { openOrder, renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -146,7 +146,7 @@ function suspectLevels(work: UnitOfWork, variantId: string): void {
 
 interface ReadQty {
   /** The row before the read. */
-  readonly before: Pick<Variant, 'goneAtMs' | 'verifiedAtMs'> | undefined;
+  readonly before: StockLevel | Variant | undefined;
   /** null for the variant's total. */
   readonly warehouseId: string | null;
   /** null if the row is new or restored. */
@@ -166,7 +166,7 @@ function appendRead(
   const isRestored = before !== undefined && before.goneAtMs !== null;
   let reason: string = isRestored ? 'restored' : 'first_read';
   if (oldQty !== null) {
-    const drift = driftReason(work, answer, seen, warehouseId);
+    const drift = driftReason(work, answer, seen, { before, warehouseId });
     work.report({ kind: 'drift', reason: drift, productId, variantId, warehouseId, oldQty, newQty });
     noteUntold(work, answer, seen, {
       warehouseId,
@@ -217,18 +217,26 @@ function noteUntold(
   work.state = { ...state, untold: { variantId, warehouseId, oldQty, newQty, shownAtMs: input.atMs } };
 }
 
-/** @param warehouseId null for the variant's total. */
 function driftReason(
   { tables }: UnitOfWork,
   { inDowntime, inConflict }: Answer,
   seen: VariantSnapshot,
-  warehouseId: string | null,
+  { before, warehouseId }: Pick<ReadQty, 'before' | 'warehouseId'>,
 ): DriftReason {
   // Without a webhook, it moves with its components.
   if (seen.kind === 'bundle') return 'derived';
   const gaps = tables.gapsOf(seen.variantId);
   const open = gaps.filter((gap) => warehouseId === null || gap.warehouseId === warehouseId);
-  if (open.some(({ kind }) => kind === 'loss')) return 'gap';
+  const isBroken = open.some(({ kind }) => kind === 'loss');
+  // A known contradiction may explain the break.
+  if (isBroken && !inConflict) return 'gap';
   if (inDowntime) return 'downtime';
-  return inConflict || open.length > 0 ? 'conflict' : 'lost_tail';
+  if ((open.length > 0 && !isBroken) || isOrderUnread(before)) return 'order';
+  return inConflict ? 'conflict' : 'lost_tail';
+}
+
+/** The last changes have one instant, and no read has shown the level since. */
+function isOrderUnread(before: ReadQty['before']): boolean {
+  if (before === undefined || !('eventCount' in before)) return false;
+  return before.eventCount > 1 && before.eventAtMs > (before.verifiedAtMs ?? EARLIEST_MS);
 }

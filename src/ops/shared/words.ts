@@ -30,7 +30,11 @@ const READ_REASON_WORDS: Readonly<Record<ReadReason, { readonly name: string; re
   gap: { name: 'Lost delivery', words: 'a later change proved that an earlier one never arrived' },
   lost_tail: { name: 'Lost last delivery', words: 'a read found it, since no later change arrived' },
   downtime: { name: 'Downtime', words: 'it changed while the mirror was down' },
-  conflict: { name: 'Contradiction', words: 'the order of the changes was ambiguous' },
+  order: {
+    name: 'Order',
+    words: 'changes of one instant, or a change and a read, had no certain order; nothing was lost',
+  },
+  conflict: { name: 'Contradiction', words: 'a webhook contradicted the quantity, or was not understood' },
   derived: { name: 'Derived', words: 'a bundle’s total follows its components, which is no fault' },
   removed: { name: 'Removed', words: 'the store no longer has it' },
   restored: { name: 'Restored', words: 'the store shows it again' },

@@ -49,10 +49,10 @@ test('ends with a read that was sent 2 s later, which proves no loss', () => {
   expect(kinds(facts)).not.toContain('gap_proved');
 });
 
-test('gives the difference that a read finds the reason `conflict`', () => {
+test('gives the difference that a read finds the reason `order`', () => {
   const mirror = changedWithinWindow();
   mirror.read(productSnapshot([variantSnapshot({ 1: 5, 2: 9 })]), { sentAtMs: READ + 13 * S });
-  expect(mirror.rows().at(-1)).toMatchObject({ source: 'read', reason: 'conflict', newQty: 5 });
+  expect(mirror.rows().at(-1)).toMatchObject({ source: 'read', reason: 'order', newQty: 5 });
 });
 
 test.each([

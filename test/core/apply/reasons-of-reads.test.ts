@@ -33,9 +33,17 @@ test.each<[reason: string, given: string, before: (mirror: Mirror) => unknown]>(
   ['lost_tail', 'the chain of another warehouse was broken', brokenChain('2')],
   ['conflict', 'a contradiction was known', requested('conflict')],
   [
-    'conflict',
+    'order',
     'a change came too close to the read before',
     (mirror) => mirror.deliver(T0 + S, change({ old: 9, new: 8, updateTimeMs: T0 + S })),
+  ],
+  [
+    'order',
+    'two changes of one instant had no certain order',
+    (mirror) => {
+      mirror.deliver(T0 + 20 * S, change({ old: 9, new: 8, updateTimeMs: T0 + 20 * S }));
+      mirror.deliver(T0 + 20 * S, change({ old: 8, new: 9, updateTimeMs: T0 + 20 * S }));
+    },
   ],
   ['lost_tail', 'a change of its total had requested the read', requested('derived')],
   ['conflict', 'a delivery was not understood', requested('dead_letter')],
