@@ -1,4 +1,4 @@
-/** No output contains a secret or a token (docs/architecture.md#security). */
+/** No output contains a secret or a token (SECURITY.md#defences). */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';

@@ -1,4 +1,4 @@
-/** Every answered delivery is in the inbox (docs/architecture.md#promises). */
+/** Every answered delivery is in the inbox (README.md#promises). */
 import type { Delivery } from '../../../src/sandbox/network/webhooks.ts';
 import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { Db } from '../../../src/sqlite/open.ts';

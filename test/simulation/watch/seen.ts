@@ -1,6 +1,6 @@
 /**
  * After an answer sampled later than a product's last change, its rows are right or suspect, whatever arrives late
- * (docs/architecture.md#promises).
+ * (README.md#promises).
  */
 import { available, sellable } from '../../../src/sandbox/world/model.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';

@@ -1,6 +1,6 @@
 /**
  * A value that a reader may trust is right, whatever happened to processes, machine, files and the way in. The only
- * exception is the one loss without a trace: the last webhook of a level did not arrive (docs/architecture.md#promises).
+ * exception is the one loss without a trace: the last webhook of a level did not arrive (README.md#promises).
  * It is one until everything is read after a barrier or a proven outage, and for the bound of the schedule at most.
  */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
