@@ -59,7 +59,6 @@ const changesPage = z.looseObject({
   changes: z.array(change),
   next: z.int(),
   has_more: z.boolean(),
-  trust: trust.optional(),
 });
 
 export interface ChangesPage {
@@ -67,7 +66,6 @@ export interface ChangesPage {
   readonly changes: readonly Change[];
   readonly next: number;
   readonly has_more: boolean;
-  readonly trust?: TrustAnswer;
 }
 
 const status = z.looseObject({

@@ -1,4 +1,4 @@
-/** Batches after a position, from the stream or from long polls, until either fails. */
+/** Batches after a position, from the stream, until it fails. */
 import { toChange, toStartOver, toTrust } from './answers.ts';
 import { CopyTrust } from './copy-trust.ts';
 import { FeedError, StartOver } from './errors.ts';
@@ -10,7 +10,6 @@ import type { Batch, Change, Position, TrustBatch } from './model.ts';
 interface FollowerOptions {
   readonly mirror: MirrorApi;
   readonly position: Position;
-  readonly waitSeconds: number;
   readonly signal: AbortSignal;
 }
 
@@ -29,14 +28,12 @@ export class Follower {
   /** When the caller was last given the trust of a copy that is up to date; performance.now(). */
   confirmedAtMs = Number.NEGATIVE_INFINITY;
   readonly #mirror: MirrorApi;
-  readonly #waitSeconds: number;
   readonly #signal: AbortSignal;
   readonly #trust = new CopyTrust();
 
-  constructor({ mirror, position, waitSeconds, signal }: FollowerOptions) {
+  constructor({ mirror, position, signal }: FollowerOptions) {
     this.#mirror = mirror;
     this.position = position;
-    this.#waitSeconds = waitSeconds;
     this.#signal = signal;
   }
 
@@ -79,16 +76,6 @@ export class Follower {
       clearTimeout(watchdog);
       closing.abort();
     }
-  }
-
-  /** @throws FeedError, StartOver */
-  async *poll(waitSeconds = this.#waitSeconds): AsyncGenerator<Batch, void, undefined> {
-    const page = await this.#mirror.changes(this.position, waitSeconds, this.#signal);
-    this.hasAnswered = true;
-    if (page.next > this.position.seq) yield await this.#batchOf(page.changes, page.next);
-    if (page.trust !== undefined) this.#trust.received(page.trust);
-    const trust = this.#trustBatch();
-    if (trust !== null) yield trust;
   }
 
   async #batchOf(changes: readonly Change[], seq: number): Promise<Batch> {

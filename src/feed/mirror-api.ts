@@ -46,13 +46,13 @@ export class MirrorApi {
 
   /** @throws FeedError not_ready */
   async untilReadAll(signal: AbortSignal): Promise<void> {
-    if (hasReadAll(await this.#json('/api/status', {}, { signal }))) return;
+    if (hasReadAll(await this.#json('/api/status', {}, signal))) return;
     throw new FeedError('not_ready', 'the mirror has not read the whole store yet');
   }
 
   async sellable(after: string | null, signal: AbortSignal): Promise<SellablePage> {
     const query: UrlQuery = after === null ? { limit: PAGE_ROWS } : { limit: PAGE_ROWS, after };
-    return toSellablePage(await this.#json('/api/sellable', query, { signal }));
+    return toSellablePage(await this.#json('/api/sellable', query, signal));
   }
 
   /** The present rows of these variants, and the time of the last answer. */
@@ -64,7 +64,7 @@ export class MirrorApi {
       for (let after: string | null | undefined; after !== null;) {
         const query: UrlQuery = { variant_id: ids, limit: PAGE_ROWS };
         const page = toSellablePage(
-          await this.#json('/api/sellable', after === undefined ? query : { ...query, after }, { signal }),
+          await this.#json('/api/sellable', after === undefined ? query : { ...query, after }, signal),
         );
         rows.push(...page.sellable);
         asOfMs = Math.max(asOfMs, page.as_of);
@@ -74,10 +74,9 @@ export class MirrorApi {
     return { rows, asOfMs };
   }
 
-  async changes({ epoch, seq }: Position, waitSeconds: number, signal: AbortSignal): Promise<ChangesPage> {
-    const query = { epoch, after: seq, limit: CHANGES_ROWS, wait_seconds: waitSeconds, trust: 1 };
-    const withinMs = waitSeconds * 1_000 + ANSWER_WITHIN_MS;
-    return toChangesPage(await this.#json('/api/changes', query, { signal, withinMs }));
+  async changes({ epoch, seq }: Position, signal: AbortSignal): Promise<ChangesPage> {
+    const query = { epoch, after: seq, limit: CHANGES_ROWS };
+    return toChangesPage(await this.#json('/api/changes', query, signal));
   }
 
   /** @returns the bytes of the stream. The signal ends it. */
@@ -91,12 +90,8 @@ export class MirrorApi {
     return response.body;
   }
 
-  async #json(
-    path: string,
-    query: UrlQuery,
-    { signal, withinMs = ANSWER_WITHIN_MS }: { readonly signal: AbortSignal; readonly withinMs?: number },
-  ): Promise<unknown> {
-    const limit = AbortSignal.timeout(withinMs);
+  async #json(path: string, query: UrlQuery, signal: AbortSignal): Promise<unknown> {
+    const limit = AbortSignal.timeout(ANSWER_WITHIN_MS);
     const response = await this.#ask(path, query, AbortSignal.any([signal, limit]));
     const text = await response.text().catch((error: unknown) => {
       throw new FeedError('unavailable', `${path}: the answer was cut off`, { cause: error });

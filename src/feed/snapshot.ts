@@ -41,7 +41,7 @@ export class Snapshot {
       return this.#rows(page, progress);
     }
     const from = { epoch: progress.epoch, seq: progress.seq };
-    const page = await this.#mirror.changes(from, 0, signal);
+    const page = await this.#mirror.changes(from, signal);
     return this.#changes(page, progress, signal);
   }
 

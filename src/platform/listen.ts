@@ -54,7 +54,7 @@ const TIMEOUTS = {
 };
 /** Proxies add headers. */
 const MAX_HEADER_BYTES = 32 << 10;
-/** Cuts connections without traffic. Longer than any answer takes: long polls wait for 60 s. */
+/** Cuts connections without traffic. A stream sends something every 10 s. */
 const STALLED_MS = 90_000;
 const LIMITS = '/proc/self/limits';
 const MAX_CONNECTIONS = 4_096;

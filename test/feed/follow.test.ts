@@ -50,14 +50,17 @@ test('begins with the whole stock and goes on with changes, rows and trust', asy
 
 test('asks below the path of a base address, with or without slashes at its end', async () => {
   const mirror = await new FakeMirror().start();
-  mirror.answers.set('/shop/api/changes', (response, _, request) => {
+  mirror.answers.set('/shop/api/changes/stream', (response, _, request) => {
     expect(request.headers.authorization).toBe('Bearer t1');
-    json(response, 200, { epoch: EPOCH, changes: [], next: 1, has_more: false, trust: TRUST });
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(sent('trust', TRUST));
   });
-  const options = { position: AT_1, transport: 'poll', token: 't1' } as const;
+  const options = { position: AT_1, token: 't1' };
   await batches({ ...options, url: `${mirror.url}/shop//` }, has('trust'));
   await batches({ ...options, url: `${mirror.url}/shop` }, has('trust'));
-  expect(mirror.asked.map(({ pathname }) => pathname)).toEqual(['/shop/api/changes', '/shop/api/changes']);
+  expect(mirror.asked.map(({ pathname }) => pathname)).toEqual([
+    '/shop/api/changes/stream',
+    '/shop/api/changes/stream',
+  ]);
 });
 
 test('reads texts with separators of lines and paragraphs from the stream', async () => {
@@ -95,23 +98,17 @@ test('gives rows as of the position, untrusted while later changes are still to 
   ]);
 });
 
-for (const transport of ['stream', 'poll'] as const) {
-  test(`keeps the doubt of a row that was read after the trust was computed (${transport})`, async () => {
-    const mirror = await new FakeMirror().start();
-    mirror.rows = [row('7', { available_qty: 4, change_seq: 2, trusted: 0, why_not: 'gap' })];
-    mirror.asOf = TRUST.as_of + 1;
-    const changes = [change(2, '7')];
-    mirror.stream(`id: 2\n${sent('change', changes[0])}id: 2\n\n${sent('trust', TRUST)}`);
-    mirror.answers.set('/api/changes', (response) =>
-      json(response, 200, { epoch: EPOCH, changes, next: 2, has_more: false, trust: TRUST }),
-    );
-    const { received } = await batches({ url: mirror.url, position: AT_1, transport }, has('trust'));
-    expect(received).toMatchObject([
-      { kind: 'changes', rows: [{ trusted: 0, why_not: 'gap' }] },
-      { kind: 'trust', trust: { untrusted: [{ variant_id: '7', warehouse_id: '1', why_not: 'gap' }] } },
-    ]);
-  });
-}
+test('keeps the doubt of a row that was read after the trust was computed', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.rows = [row('7', { available_qty: 4, change_seq: 2, trusted: 0, why_not: 'gap' })];
+  mirror.asOf = TRUST.as_of + 1;
+  mirror.stream(`id: 2\n${sent('change', change(2, '7'))}id: 2\n\n${sent('trust', TRUST)}`);
+  const { received } = await batches({ url: mirror.url, position: AT_1 }, has('trust'));
+  expect(received).toMatchObject([
+    { kind: 'changes', rows: [{ trusted: 0, why_not: 'gap' }] },
+    { kind: 'trust', trust: { untrusted: [{ variant_id: '7', warehouse_id: '1', why_not: 'gap' }] } },
+  ]);
+});
 
 test('drops a page that was cut off and asks for it again', async () => {
   const mirror = await new FakeMirror().start();
@@ -194,7 +191,7 @@ test('adds the changes made during a snapshot before it ends', async () => {
   });
   mirror.answers.set('/api/changes', (response, url) => {
     expect(page(url)).toBe('2');
-    json(response, 200, { epoch: EPOCH, changes: [change(3, '7')], next: 4, has_more: false, trust: TRUST });
+    json(response, 200, { epoch: EPOCH, changes: [change(3, '7')], next: 4, has_more: false });
   });
   const isWhole = (received: readonly Batch[]): boolean => received.at(-1)?.position !== null;
   const { received } = await batches({ url: mirror.url }, isWhole);
@@ -205,37 +202,16 @@ test('adds the changes made during a snapshot before it ends', async () => {
   ]);
 });
 
-test('polls if the stream fails while polls are answered', async () => {
-  const mirror = await new FakeMirror().start();
-  let seq = 1;
-  mirror.answers.set('/api/changes/stream', (response) => response.writeHead(404).end('<html>'));
-  mirror.answers.set('/api/changes', (response, url) => {
-    seq += 1;
-    const waited = url.searchParams.get('wait_seconds');
-    json(response, 200, {
-      epoch: EPOCH,
-      changes: [change(seq, '7')],
-      next: seq,
-      has_more: false,
-      trust: { ...TRUST, as_of: Number(waited) },
-    });
-  });
-  const isWaiting = (received: readonly Batch[]): boolean =>
-    received.some((batch) => batch.kind === 'trust' && batch.trust.as_of === 25);
-  await batches({ url: mirror.url, position: AT_1 }, isWaiting);
-  expect(mirror.askedFor('/api/changes/stream')).toHaveLength(2);
-});
-
 test('tries again after answers that are no mirror’s', async () => {
   const mirror = await new FakeMirror().start();
-  const bad = ['<html>', '{}', '{"epoch":"e1","changes":[{"seq":"2"}],"next":2,"has_more":false}'];
-  mirror.answers.set('/api/changes', (response) => {
+  const bad = ['<html>', sent('trust', {}), `id: 2\n${sent('change', { seq: '2' })}`];
+  mirror.answers.set('/api/changes/stream', (response) => {
     const text = bad.shift();
-    if (text !== undefined) response.writeHead(200).end(text);
-    else json(response, 200, { epoch: EPOCH, changes: [], next: 1, has_more: false, trust: TRUST });
+    response.writeHead(200, { 'content-type': text === '<html>' ? 'text/html' : 'text/event-stream' });
+    if (text === undefined) response.write(sent('trust', TRUST));
+    else response.end(text);
   });
-  const options = { url: mirror.url, position: AT_1, transport: 'poll' } as const;
-  const { problems } = await batches(options, isLive);
+  const { problems } = await batches({ url: mirror.url, position: AT_1 }, isLive);
   expect(problems.map(({ kind }) => kind)).toEqual(['malformed', 'malformed', 'malformed']);
 });
 
@@ -250,8 +226,8 @@ test('throws if the token is refused', async () => {
 
 test('withdraws the trust while the mirror does not answer', async () => {
   const mirror = await new FakeMirror().start();
-  mirror.answers.set('/api/changes', (response) => response.destroy());
-  const { received } = await batches({ url: mirror.url, position: AT_1, transport: 'poll' }, has('trust'));
+  mirror.answers.set('/api/changes/stream', (response) => response.destroy());
+  const { received } = await batches({ url: mirror.url, position: AT_1 }, has('trust'));
   expect(received).toMatchObject([{ trust: { state: 'stale', cause: 'unreachable', untrusted: null } }]);
 });
 
@@ -269,7 +245,4 @@ test('refuses impossible options', async () => {
   const first = (options: FollowOptions) => follow(options).next();
   await expect(first({ url: 'no address', position: null })).rejects.toThrow(TypeError);
   await expect(first({ url: 'http://a:b@localhost', position: null })).rejects.toThrow('token');
-  await expect(first({ url: 'http://localhost', position: null, waitSeconds: 61 })).rejects.toThrow(
-    RangeError,
-  );
 });

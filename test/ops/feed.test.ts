@@ -158,24 +158,6 @@ test('continues a consumer that has seen all pruned changes', async () => {
   expect(await changes(ops, `after=${pruned - 1}`)).toMatchObject({ status: 410, body: { error: 'pruned' } });
 });
 
-test('answers a long poll with the first change, or empty after its time', async () => {
-  const { databases, ops, change } = await serving();
-  await change();
-  const [first = 0] = seqsIn(databases);
-  const waiting = changes(ops, `after=${first}&wait_seconds=30`);
-  // Ensures that the poll waits before the change.
-  await changes(ops, `after=${first}`);
-  await change();
-  const { status, body } = await waiting;
-  expect(status).toBe(200);
-  expect((body['changes'] as Json[]).map((row) => row['seq'])).toEqual([seqsIn(databases).at(-1)]);
-  const after = Number(body['next']);
-  expect((await changes(ops, `after=${after}&wait_seconds=1`)).body).toMatchObject({
-    changes: [],
-    next: after,
-  });
-});
-
 test('reads the database once per commit for all streams and limits the streams of a client', async () => {
   const { databases, ops, change } = await serving();
   const asked = vi.spyOn(databases.reader, 'ask');
@@ -187,7 +169,6 @@ test('reads the database once per commit for all streams and limits the streams 
   const over = await ops.ask('/api/changes/stream');
   expect(over).toMatchObject({ status: 503, json: { error: 'too_many_streams' } });
   expect(over.text).toContain('127.0.0.1 holds 100');
-  expect((await ops.ask(`/api/changes?after=${first}&wait_seconds=5`)).status).toBe(503);
   const other = await ops.ask(path, { method: 'HEAD', localAddress: '127.0.0.2' });
   expect(other).toMatchObject({
     status: 200,
@@ -203,15 +184,12 @@ test('reads the database once per commit for all streams and limits the streams 
   });
 });
 
-test('ends streams and long polls when the service stops', async () => {
+test('ends streams when the service stops', async () => {
   const { databases, ops, change } = await serving();
   await change();
   const [first = 0] = seqsIn(databases);
   const readers = [0, 1, 2].map(() => new EventReader(`${ops.url}/api/changes/stream?after=${first}`));
   await eventually(() => readers.every((reader) => reader.events.length > 0), { what: 'all open' });
-  const poll = changes(ops, `after=${first}&wait_seconds=60`);
-  await changes(ops, `after=${first}`);
   await ops.stop();
-  expect((await poll).body).toMatchObject({ changes: [], next: first });
   await eventually(() => readers.every((reader) => reader.isOver), { what: 'the end' });
 });

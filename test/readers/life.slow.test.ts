@@ -34,8 +34,7 @@ const WITHOUT = missing.length === 0 ? '' : ` (without ${missing.join(', ')} her
 
 async function followersOf(test: Owner, place: Place): Promise<Follower[]> {
   const followers: Follower[] = [
-    new MemoryCopy(test, 'stream', place),
-    new MemoryCopy(test, 'poll', place),
+    new MemoryCopy(test, place),
     ...EXTENSIONS.filter(isInstalled).map((extension) => new Program(test, extension, place)),
   ];
   if (hasPostgres) {

@@ -14,20 +14,17 @@ const keyOf = ({ variant_id: variantId, warehouse_id: warehouseId }: RowKey): st
   `${variantId}:${warehouseId ?? ''}`;
 
 export class MemoryCopy implements Follower {
-  readonly name: string;
+  readonly name = 'feed client';
   readonly age = null;
   problems = '';
   readonly #url: string;
-  readonly #transport: 'stream' | 'poll';
   readonly #rows = new Map<string, SellableRow>();
   #starts = 0;
   #position: Position | null = null;
   #following: { readonly aborting: AbortController; readonly ended: Promise<void> } | null = null;
 
-  constructor(test: Owner, transport: 'stream' | 'poll', { url }: Place) {
-    this.name = `feed client, ${transport}`;
+  constructor(test: Owner, { url }: Place) {
     this.#url = url;
-    this.#transport = transport;
     test.onTestFinished(() => this.kill());
   }
 
@@ -37,8 +34,6 @@ export class MemoryCopy implements Follower {
       url: this.#url,
       position: this.#position,
       signal: aborting.signal,
-      transport: this.#transport,
-      waitSeconds: 1,
       onProblem: ({ message }: Error) => {
         this.problems += `not now: ${message}\n`;
       },

@@ -1,5 +1,5 @@
 import { ChangeFeed } from '../feed/change-feed.ts';
-import { LongAnswers } from '../feed/long-answers.ts';
+import { Streams } from '../feed/streams.ts';
 import { TrustFeed } from '../feed/trust-feed.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
@@ -25,7 +25,7 @@ export function createApi(deps: OpsDeps): ApiRouter {
       reader,
       feed: new ChangeFeed(deps),
       trust: new TrustFeed(deps),
-      longAnswers: new LongAnswers(deps),
+      streams: new Streams(deps),
     }),
   );
   api.route('/', historyRoutes(reader));

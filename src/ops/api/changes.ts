@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { MirrorReader } from '../../mirror/mirror.ts';
 import { nextOf, whyStartOver, type ChangeFeed, type StartOver } from '../feed/change-feed.ts';
 import { followChanges } from '../feed/follow-changes.ts';
-import type { LongAnswers } from '../feed/long-answers.ts';
+import type { Streams } from '../feed/streams.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { TrustFeed } from '../feed/trust-feed.ts';
 import {
@@ -13,13 +13,10 @@ import {
   flagParameter,
   limitParameter,
   seqParameter,
-  wholeNumber,
   withRefusals,
   type ApiRouter,
 } from './router.ts';
 import { changeSchema, epochSchema, lastSeqSchema, trustSchema, type Change } from './rows.ts';
-
-const MAX_WAIT_S = 60;
 
 const CONTRACT = [
   'Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice.',
@@ -77,7 +74,6 @@ const changes = createRoute({
     query: z.strictObject({
       ...position,
       limit: limitParameter,
-      wait_seconds: wholeNumber(0, MAX_WAIT_S, 'Long poll: how long to wait for a change.').optional(),
       trust: flagParameter('1: with `trust`, which rows are not trusted.'),
     }),
   },
@@ -121,29 +117,15 @@ interface ChangesDeps {
   readonly reader: MirrorReader;
   readonly feed: ChangeFeed;
   readonly trust: TrustFeed;
-  readonly longAnswers: LongAnswers;
+  readonly streams: Streams;
 }
 
-export function changesRoutes({ reader, feed, trust, longAnswers }: ChangesDeps): ApiRouter {
+export function changesRoutes({ reader, feed, trust, streams }: ChangesDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(changes, async (c) => {
-    const {
-      after = null,
-      epoch = null,
-      limit,
-      wait_seconds: waitSeconds = 0,
-      trust: isTrustWanted = false,
-    } = c.req.valid('query');
-    let at = after;
-    let page = await reader.ask('changesAfter', { after, limit });
-    if (waitSeconds > 0 && page.changes.length === 0 && whyStartOver({ after, epoch }, page) === null) {
-      const release = longAnswers.hold(c);
-      if (release === null) return longAnswers.tooMany(c);
-      at = nextOf(page);
-      await untilChange(feed, at, waitSeconds * 1_000, longAnswers.endOf(c)).finally(release);
-      page = await reader.ask('changesAfter', { after: at, limit });
-    }
-    const startOver = whyStartOver({ after: at, epoch }, page);
+    const { after = null, epoch = null, limit, trust: isTrustWanted = false } = c.req.valid('query');
+    const page = await reader.ask('changesAfter', { after, limit });
+    const startOver = whyStartOver({ after, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
     const { epoch: current, changes: rows, hasMore } = page;
     const answer = { epoch: current, changes: rows as Change[], next: nextOf(page), has_more: hasMore };
@@ -157,7 +139,7 @@ export function changesRoutes({ reader, feed, trust, longAnswers }: ChangesDeps)
     const page = await reader.ask('changesAfter', { after: from, limit: 1 });
     const startOver = whyStartOver({ after: from, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
-    return longAnswers.stream(c, (signal) =>
+    return streams.answer(c, (signal) =>
       followChanges({ feed, trust, from: page, after: from ?? page.keptAfterSeq, signal }),
     );
   });
@@ -166,16 +148,4 @@ export function changesRoutes({ reader, feed, trust, longAnswers }: ChangesDeps)
 
 function refuse(c: Context<OpsEnv>, startOver: StartOver) {
   return startOver.error === 'epoch_changed' ? c.json(startOver, 409) : c.json(startOver, 410);
-}
-
-/** Resolves at a change after the number, after the time, or when the client has left. @throws SqliteFault */
-async function untilChange(feed: ChangeFeed, from: number, withinMs: number, signal: AbortSignal) {
-  const untilMs = performance.now() + withinMs;
-  for (let at = from; ;) {
-    const { news } = feed;
-    const page = await feed.after(at);
-    at = nextOf(page);
-    if (page.changes.length > 0 || !(await feed.newsWithin(news, untilMs - performance.now(), signal)))
-      return;
-  }
 }

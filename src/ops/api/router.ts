@@ -36,8 +36,8 @@ const REFUSALS = {
   500: refusal('The mirror has failed: `error_description` says how'),
 } as const;
 const UNAVAILABLE = refusal(
-  'The mirror cannot be read or written at the moment, or this client holds too many streams and ' +
-    'long polls: `error_description` says which',
+  'The mirror cannot be read or written at the moment, or this client holds too many ' +
+    'streams: `error_description` says which',
 );
 
 export function withRefusals<T extends object>(

@@ -45,6 +45,6 @@ export interface OpsDeps {
   readonly commandOf: CommandOf;
   readonly now: () => number;
   readonly log: Logger;
-  /** Aborted when the mirror stops, which ends streams and long polls. */
+  /** Aborted when the mirror stops, which ends streams. */
   readonly stopping: AbortSignal;
 }

@@ -38,7 +38,7 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-const MORE = ['/deliveries?show=dead-letters', '/api/changes?wait_seconds=x', '/api/runs/none', '/nowhere'];
+const MORE = ['/deliveries?show=dead-letters', '/api/changes?limit=x', '/api/runs/none', '/nowhere'];
 
 function addresses(ids: Readonly<Record<string, string>>): string[] {
   const { routes } = opsApp(newDatabases());
