@@ -256,7 +256,7 @@ export class Cast {
 
   /** Every answered delivery is in the mirror's inbox. */
   isDrained(): boolean {
-    return this.fleet?.isDrained() ?? true;
+    return this.fleet?.isDrained(this.machine.disk) ?? true;
   }
 
   checkMoved(db: Db): void {

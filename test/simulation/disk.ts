@@ -21,6 +21,7 @@ import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { Journal, type EpochClocks, type JournalCopy } from './journal.ts';
 import type { Damage } from './life-plan.ts';
+import { present } from '../shared/present.ts';
 import { onVirtualTime } from './virtual-time.ts';
 import { lastSeqOf, misorderedRows } from './watch/inbox-order.ts';
 
@@ -239,10 +240,22 @@ export class Disk {
 
   /** Everything that this host received is in the stream. */
   get isPublished(): boolean {
+    return (
+      this.#inInbox(
+        'SELECT published_seq >= coalesce((SELECT max(seq) FROM inbox WHERE from_stream = 0), 0) FROM receiver',
+      ) === 1
+    );
+  }
+
+  /** All messages of the stream up to this one are in the inbox. */
+  get streamSeq(): number {
+    return this.#inInbox('SELECT stream_seq FROM receiver');
+  }
+
+  #inInbox(sql: string): number {
     const db = openReader(this.inboxPath);
     try {
-      const sql = `SELECT published_seq >= coalesce((SELECT max(seq) FROM inbox WHERE from_stream = 0), 0) FROM receiver`;
-      return db.prepare<[], number>(sql).pluck().get() === 1;
+      return present(db.prepare<[], number>(sql).pluck().get());
     } finally {
       db.close();
     }

@@ -6,6 +6,7 @@ import '../../src/ops/receiver-app.ts';
 import type { Engine } from '../../src/stream/engine.ts';
 import { MemoryServers } from '../stream/memory-engine.ts';
 import { present } from '../shared/present.ts';
+import type { Disk } from './disk.ts';
 import { Machine, type MachineOptions } from './machine.ts';
 import { WORLD, type Life, type VirtualTime } from './virtual-time.ts';
 
@@ -116,11 +117,12 @@ export class Fleet {
     }
   }
 
-  /** Everything that a running receiver has answered is in the log, and every mirror has taken it. */
-  isDrained(): boolean {
+  /** Everything that the receivers have answered is in the log, and in the inbox of every mirror. */
+  isDrained(watched: Disk): boolean {
+    const mirrors = [watched, ...this.receivers.slice(0, MIRRORS - 1).map(({ disk }) => disk)];
     return (
       this.receivers.every((receiver) => receiver.isRunning && receiver.disk.isPublished) &&
-      [...this.servers.readers.values()].every(({ nextSeq }) => nextSeq > this.servers.lastSeq)
+      mirrors.every(({ streamSeq }) => streamSeq >= this.servers.lastSeq)
     );
   }
 

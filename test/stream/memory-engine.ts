@@ -15,11 +15,6 @@ interface Stored {
   readonly hostId: string | null;
 }
 
-/** A host that reads the log. */
-interface Reader {
-  nextSeq: number;
-}
-
 interface MemoryOptions {
   /** The servers' clock. */
   readonly now: () => number;
@@ -36,8 +31,8 @@ export class MemoryServers {
   readonly #listeners = new Set<Heard>();
   #changed = Promise.withResolvers<void>();
   readonly last = new Map<string, LastMessage>();
-  /** The last reading of each host. */
-  readonly readers = new Map<unknown, Reader>();
+  /** Hosts that have read the log. */
+  readonly readers = new Set<unknown>();
   log: Stored[] = [];
   id = 'log-1';
   firstSeq = 1;
@@ -111,9 +106,8 @@ export class MemoryServers {
         return { id, firstSeq, lastSeq };
       },
       read: (fromSeq, signal) => {
-        const reader = { nextSeq: fromSeq };
-        this.readers.set(host, reader);
-        return this.#read(reader, arrive, AbortSignal.any([signal, closing.signal]));
+        this.readers.add(host);
+        return this.#read(fromSeq, arrive, AbortSignal.any([signal, closing.signal]));
       },
       close: () => {
         for (const listener of heard) this.#listeners.delete(listener);
@@ -143,20 +137,25 @@ export class MemoryServers {
     return this.lastSeq;
   }
 
-  async *#read(reader: Reader, arrive: () => Promise<void>, signal: AbortSignal): AsyncGenerator<LogMessage> {
+  async *#read(
+    fromSeq: number,
+    arrive: () => Promise<void>,
+    signal: AbortSignal,
+  ): AsyncGenerator<LogMessage> {
     const { id } = this;
+    let nextSeq = fromSeq;
     const aborted = Promise.withResolvers<void>();
     signal.addEventListener('abort', () => aborted.resolve());
     await arrive();
     while (!signal.aborted && id === this.id) {
-      const message = this.#isAway ? undefined : this.log.find(({ seq }) => seq >= reader.nextSeq);
+      const message = this.#isAway ? undefined : this.log.find(({ seq }) => seq >= nextSeq);
       if (message === undefined) {
         await Promise.race([this.#changed.promise, aborted.promise]);
         continue;
       }
       await arrive();
       if (signal.aborted) return;
-      reader.nextSeq = message.seq + 1;
+      nextSeq = message.seq + 1;
       yield { ...message, left: this.lastSeq - message.seq };
     }
   }
