@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { VariantSnapshot } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
 import {
   T0,
@@ -46,23 +45,6 @@ test('adds no row or number for a confirmation', () => {
   mirror.deliver(AT + 9 * S, change({ old: 6, new: 5, updateTimeMs: AT + 9 * S }));
   expect(mirror.tables.changes).toHaveLength(1);
   expect(mirror.tables.state().changeSeq).toBe(changeSeq);
-});
-
-test.each<[string, Partial<VariantSnapshot>, boolean]>([
-  ['a new SKU', { sku: 'S-101' }, true],
-  ['a new name', { name: 'Large' }, true],
-  ['a new price', { priceJson: '[]' }, false],
-  ['a new barcode', { upc: '885' }, false],
-  ['a new cost', { cost: '1' }, false],
-  ['another kind', { kind: 'assembled' }, true],
-  ['stock that may go negative', { allowNegativeStock: true }, true],
-])('%s gives the variant a new number, and its rows if they show it', (_name, over, onRows) => {
-  const mirror = mirrorAfterRead();
-  const { changeSeq } = mirror.tables.state();
-  mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, over)]), { sentAtMs: AT });
-  expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
-  expect(present(mirror.tables.stockLevel('100', '1')).changeSeq > changeSeq).toBe(onRows);
-  expect(mirror.tables.changes).toHaveLength(1);
 });
 
 test('gives a stock level and its variant the number of their change', () => {
@@ -123,13 +105,6 @@ describe('a product of which one variant is missing, and one and a warehouse are
     }
     // Not the removed warehouse of the first one.
     expect(mirror.tables.state().changeSeq).toBe(changeSeq + 4);
-  });
-
-  test('gives no row a new number while the name stays', () => {
-    const mirror = partlyMissing();
-    const { changeSeq } = mirror.tables.state();
-    mirror.read(shown(1), { sentAtMs: AT + 70 * S });
-    expect(mirror.tables.state().changeSeq).toBe(changeSeq);
   });
 });
 

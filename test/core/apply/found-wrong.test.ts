@@ -5,7 +5,6 @@ import { present } from '../../shared/present.ts';
 import {
   T0,
   Mirror,
-  branches,
   change,
   mirrorAfterRead,
   productSnapshot,
@@ -36,21 +35,6 @@ describe('details without warehouses', () => {
     return mirror;
   }
 
-  test('a late change that a total may include requests a read, also if it closes a gap', () => {
-    const mirror = mirrorAfterRead(totalOnly(1));
-    // In truth 1→2→3→2 in one instant; two errors cancel in the total.
-    const instant = (old: number, to: number) => change({ old, new: to, updateTimeMs: AT });
-    mirror.deliver(AT, instant(2, 3), instant(1, 2));
-    mirror.read(totalOnly(2), { sentAtMs: AT + 7 * S });
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([3, 2, null]);
-    deliver(mirror, AT + 10 * S, { old: 2, new: 1 });
-    expect(mirror.gaps()).toEqual([{ fromQty: 3, toQty: 2 }]);
-    mirror.deliver(AT + 11 * S, instant(3, 2));
-    expect([mirror.gaps(), mirror.total(), mirror.reason()]).toEqual([[], 0, 'derived']);
-    mirror.read(totalOnly(1), { sentAtMs: AT + 13 * S });
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([1, 1, null]);
-  });
-
   test.each([
     ['in its window', 0],
     ['before its window', -20 * S],
@@ -71,31 +55,6 @@ describe('details without warehouses', () => {
     deliver(mirror, AT + 3 * S, { old: 5, new: 7, updateTimeMs: AT - 90 * S });
     expect(mirror.reason()).toBe('conflict');
   });
-
-  test('once the warehouses are listed, their own windows count', () => {
-    const mirror = known();
-    mirror.read(totalOnly(5), { sentAtMs: AT + S });
-    mirror.read(single(5), { sentAtMs: AT + 10 * S });
-    deliver(mirror, AT + 11 * S, { old: 6, new: 5, updateTimeMs: AT + S });
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([5, 5, null]);
-  });
-
-  test('a total that agrees but lacks a change settles nothing', () => {
-    const mirror = known();
-    deliver(mirror, AT, { old: 5, new: 6 });
-    expect(mirror.reason()).toBeNull();
-    // It may lack that change and include a loss of equal size.
-    mirror.read(totalOnly(6), { sentAtMs: AT + S });
-    expect([mirror.total(), mirror.reason()]).toEqual([6, 'derived']);
-  });
-
-  test('two changes of one instant whose order is unknown leave the level suspect', () => {
-    const mirror = known();
-    mirror.read(totalOnly(5), { sentAtMs: AT });
-    deliver(mirror, AT + 10 * S, { old: 5, new: 4 });
-    deliver(mirror, AT + 10 * S, { old: 8, new: 9 });
-    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
-  });
 });
 
 describe('two reads that may have been answered in the other order', () => {
@@ -103,39 +62,6 @@ describe('two reads that may have been answered in the other order', () => {
   const slow = { sentAtMs: AT - 2_500, receivedAtMs: AT + 500 };
   const quick = { sentAtMs: AT + 600 };
   const settling = { sentAtMs: AT + 2_600 };
-
-  test('the total of a pulled variant', () => {
-    const mirror = mirrorAfterRead(totalOnly(7, 'pulled'));
-    mirror.read(totalOnly(5, 'pulled'), slow);
-    mirror.read(totalOnly(7, 'pulled'), quick);
-    expect([mirror.total(), mirror.reason()]).toEqual([7, 'conflict']);
-    mirror.read(totalOnly(5, 'pulled'), settling);
-    expect([mirror.total(), mirror.reason()]).toEqual([5, null]);
-  });
-
-  test('a level', () => {
-    const mirror = mirrorAfterRead(single(7));
-    mirror.read(single(5), { ...slow, serverDateMs: AT - 2 * S });
-    mirror.read(single(7), quick);
-    expect([mirror.qty(), mirror.reason()]).toEqual([7, 'conflict']);
-    mirror.read(single(5), settling);
-    expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
-  });
-
-  test('an answer that was merged late, and that an even later one had overtaken', () => {
-    const mirror = mirrorAfterRead(single(7));
-    mirror.read(single(7), { sentAtMs: AT - 2_400 });
-    mirror.read(single(7), { ...slow });
-    mirror.read(single(5), quick);
-    expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
-  });
-
-  test('a superseded 404 asks for a read', () => {
-    const mirror = mirrorAfterRead(two);
-    mirror.read(two, { sentAtMs: AT });
-    mirror.read(null, { sentAtMs: AT - S, receivedAtMs: AT + S });
-    expect(mirror.reason()).toBe('conflict');
-  });
 
   test('do not repeat reads endlessly after the clock was set back', () => {
     const mirror = mirrorAfterRead(two);
@@ -180,75 +106,6 @@ describe('two reads that may have been answered in the other order', () => {
     const { variants, levels } = mirror.tables;
     const goneAtMs = [...variants.values(), ...levels.values()].map((row) => row.goneAtMs);
     expect(goneAtMs.some((atMs) => atMs !== null)).toBe(true);
-  });
-
-  test('the removal of a product without variants', () => {
-    const mirror = mirrorAfterRead(productSnapshot([]));
-    for (const sentAtMs of [AT - 30 * S, AT]) mirror.read(null, { sentAtMs });
-    mirror.read(productSnapshot([]), { sentAtMs: AT + S });
-    expect(mirror.reason()).toBe('conflict');
-  });
-
-  test('a name', () => {
-    const mirror = mirrorAfterRead(single(7));
-    mirror.read({ ...single(7), name: 'New' }, slow);
-    mirror.read(single(7), quick);
-    expect(mirror.reason()).toBe('conflict');
-  });
-
-  test('are known to be in order when the second was sent 2 s after the first was answered', () => {
-    const mirror = mirrorAfterRead(single(7));
-    mirror.read(single(5), slow);
-    mirror.read(single(7), { sentAtMs: AT + 2_500 });
-    expect([mirror.qty(), mirror.reason()]).toEqual([7, null]);
-  });
-});
-
-describe("the store's clock set back 10 s", () => {
-  test('webhooks older than event and read that differ request a read', () => {
-    const mirror = mirrorAfterRead(single(5));
-    deliver(mirror, AT, { old: 5, new: 4 });
-    mirror.read(single(4), { sentAtMs: AT + 4 * S });
-    // The clock is set back, and 4→6 is lost.
-    deliver(mirror, AT + 5 * S, { old: 6, new: 7, updateTimeMs: AT - 5 * S });
-    expect([mirror.qty(), mirror.reason()]).toEqual([4, 'conflict']);
-    deliver(mirror, AT + 6 * S, { old: 7, new: 8, updateTimeMs: AT - 4 * S });
-    mirror.read(single(8), { sentAtMs: AT + 8 * S, serverDateMs: AT - 2 * S });
-    expect([mirror.qty(), mirror.reason()]).toEqual([8, null]);
-  });
-
-  test('the next reads are placed in the new time at once', () => {
-    const mirror = mirrorAfterRead(single(5));
-    deliver(mirror, AT, { old: 5, new: 4 });
-    mirror.read(single(4), { sentAtMs: AT + 60 * S });
-    const back = 50 * S;
-    mirror.read(single(4), { sentAtMs: AT + 70 * S, serverDateMs: AT + 70 * S - back });
-    mirror.read(single(4), { sentAtMs: AT + 80 * S, serverDateMs: AT + 80 * S - back });
-    deliver(mirror, AT + 90 * S, { old: 4, new: 3, updateTimeMs: AT + 90 * S - back });
-    expect([mirror.qty(), mirror.reason()]).toEqual([3, null]);
-  });
-});
-
-describe('a node of the store whose clock is 4 min ahead', () => {
-  const AHEAD_MS = 240 * S;
-
-  test('does not undo what a read saw', () => {
-    const mirror = mirrorAfterRead(single(3));
-    // In truth 3→4 by that node, 4→3 by another, and the webhook of the first is late.
-    mirror.read(single(3), { sentAtMs: AT + 5 * S });
-    const ahead = change({ old: 3, new: 4, updateTimeMs: AT + AHEAD_MS });
-    expect(branches(mirror.deliver(AT + 8 * S, ahead))).toEqual(['4b uncertain']);
-    expect(mirror.reason()).toBe('conflict');
-    mirror.read(single(3), { sentAtMs: AT + 10 * S });
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([3, 3, null]);
-  });
-
-  test('teaches nothing about the clock of the store', () => {
-    const mirror = mirrorAfterRead(single(5));
-    deliver(mirror, AT, { old: 5, new: 4, updateTimeMs: AT + AHEAD_MS });
-    expect(mirror.tables.state().offsetFloorMs).toBeNull();
-    deliver(mirror, AT, { warehouseId: '2', old: 5, new: 4, updateTimeMs: AT - 50 });
-    expect(mirror.tables.state().offsetFloorMs).toBe(-50);
   });
 });
 
@@ -302,47 +159,6 @@ describe('a Date ten minutes ahead of the stamps', () => {
     const facts = mirror.read(single(45), { sentAtMs: AT + 1_000 * S });
     expect(facts).toContainEqual({ kind: 'date', isDropped: false });
   });
-
-  test('is used again once it agrees', () => {
-    const qty = { 1: 100, 2: 100, 3: 100, 4: 100 };
-    const mirror = new Mirror();
-    mirror.read(levels(qty), { sentAtMs: AT - 60 * S, serverDateMs: AT - 60 * S + AHEAD_MS });
-    follow(mirror, 10, qty, AHEAD_MS);
-    expect(mirror.tables.state().dateContradictions).toBeGreaterThan(2);
-    mirror.read(levels(qty), { sentAtMs: AT + 1_000 * S });
-    expect(mirror.tables.state().dateContradictions).toBe(0);
-    expect(mirror.tables.state().offsetCeilingMs).toBe(S);
-  });
-
-  test('is used while only late changes contradict it', () => {
-    const mirror = mirrorAfterRead(single(50));
-    deliver(mirror, AT, { variantId: '7', old: 1, new: 2 });
-    mirror.read(single(50), { sentAtMs: AT + S });
-    for (let i = 0; i < 5; i += 1) {
-      deliver(mirror, AT + 2 * S, { old: 50, new: 49, updateTimeMs: AT - (60 - i) * S });
-    }
-    expect(mirror.tables.state().dateContradictions).toBe(0);
-  });
-});
-
-const WAREHOUSES = ['1', '2', '3', '4', '5'];
-const AHEAD_MS = 600 * S;
-/** After a read: each level goes 9→8 and back, prompt, so long after the read that showed 9. */
-function thereAndBack(afterMs: number): number {
-  const mirror = new Mirror();
-  const qty = Object.fromEntries(WAREHOUSES.map((each) => [each, 9]));
-  mirror.read(productSnapshot([variantSnapshot(qty)]), { sentAtMs: AT, serverDateMs: AT + AHEAD_MS });
-  for (const [i, warehouseId] of WAREHOUSES.entries()) {
-    const atMs = AT + afterMs + i * 200;
-    deliver(mirror, atMs, { warehouseId, old: 9, new: 8, updateTimeMs: atMs - 20 });
-    deliver(mirror, atMs + 100, { warehouseId, old: 8, new: 9, updateTimeMs: atMs + 80 });
-  }
-  return mirror.tables.state().dateContradictions;
-}
-
-test('a level that changes and returns while a Date is ahead confirms the Date only soon after the read', () => {
-  expect(thereAndBack(29 * S)).toBe(0);
-  expect(thereAndBack(31 * S)).toBe(3);
 });
 
 test('an unconfirmed total does not confirm the next one if its read may have been too early', () => {

@@ -5,7 +5,6 @@ import { writeGap, writeLevel } from '../../../src/core/apply/rows.ts';
 import { UnitOfWork } from '../../../src/core/apply/unit-of-work.ts';
 import type { Gap } from '../../../src/core/model.ts';
 import {
-  change,
   missedAt,
   mirrorAfterRead,
   productSnapshot,
@@ -13,7 +12,6 @@ import {
   T0,
   VARIANT,
   variantSnapshot,
-  type Mirror,
 } from '../builders.ts';
 
 const MINUTE = 60_000;
@@ -74,30 +72,3 @@ test('rejects an answer after which a total would not be the sum of its levels',
     'a total is the sum of its levels: 100: 12 instead of 11',
   );
 });
-
-test('accepts an answer that contradicts itself: its total is not the sum of its levels', () => {
-  const mirror = mirrorAfterRead();
-  const odd = productSnapshot([variantSnapshot({ 1: 5 }, { availableQty: 7 })]);
-  expect(() => mirror.read(odd, { sentAtMs: T0 + MINUTE })).not.toThrow();
-  expect([mirror.qty(), mirror.total()]).toEqual([5, 7]);
-});
-
-test.each<[string, (mirror: Mirror) => unknown]>([
-  [
-    'a change of another level',
-    (mirror) =>
-      mirror.deliver(T0 + MINUTE, change({ old: 7, new: 6, warehouseId: '2', updateTimeMs: T0 + MINUTE })),
-  ],
-  ['a request to read it', (mirror) => mirror.requestReads(T0 + MINUTE, 'dead_letter', [], [VARIANT])],
-])(
-  'a read that may lack a delivery of a level may lack it in the total, after a step back and %s',
-  (_, touch) => {
-    const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 7 })]));
-    mirror.deliver(T0 + 2 * MINUTE, change({ old: 5, new: 4, updateTimeMs: T0 + 2 * MINUTE }));
-    touch(mirror);
-    const lacking = productSnapshot([variantSnapshot({ 1: 5, 2: 7 })]);
-    expect(() => mirror.read(lacking, { sentAtMs: T0 + 2 * MINUTE + 1_000 })).not.toThrow();
-    expect([mirror.qty(), mirror.qty(VARIANT, '2'), mirror.total()]).toEqual([4, 7, 11]);
-    expect(mirror.orders()).toEqual([{ fromQty: 4, toQty: 5 }]);
-  },
-);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { UnitOfWork } from '../../../src/core/apply/unit-of-work.ts';
 import { MISSED_WHYS } from '../../../src/core/input.ts';
-import { EARLIEST_MS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
-import { kinds, Mirror, missedAt, mirrorAfterRead, T0, VARIANT } from '../builders.ts';
+import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
+import { kinds, Mirror, missedAt, mirrorAfterRead, T0 } from '../builders.ts';
 
 const AT = T0 + 60_000;
 
@@ -17,24 +17,9 @@ test.each(MISSED_WHYS)(
   },
 );
 
-test('deliveries that were not stored, of known variants, request reads of these alone', () => {
-  const mirror = mirrorAfterRead();
-  mirror.applyInput({ ...missedAt(AT), why: 'not_stored', variantIds: [VARIANT, '999'] });
-  expect(mirror.reason()).toBe('not_stored');
-  expect(mirror.tables.variant('999')?.lookupAtMs).toBe(AT);
-  expect(mirror.tables.state().trustedAfterMs).toBe(EARLIEST_MS);
-});
-
 test('deliveries that were not stored and named no variant make everything suspect', () => {
   const mirror = mirrorAfterRead();
   mirror.applyInput({ ...missedAt(AT), why: 'not_stored', variantIds: [] });
-  expect(mirror.tables.state().trustedAfterMs).toBe(AT + REPLICA_LAG_MS);
-});
-
-test('keeps the barrier if an earlier instant arrives later', () => {
-  const mirror = new Mirror();
-  mirror.applyInput(missedAt(AT));
-  mirror.applyInput(missedAt(AT - 30_000));
   expect(mirror.tables.state().trustedAfterMs).toBe(AT + REPLICA_LAG_MS);
 });
 

@@ -94,18 +94,6 @@ test('is read less and less often while webhooks name it', () => {
   expect([mirror.qty(), owner(mirror), mirror.reason(NEW)]).toEqual([4, NEW, null]);
 });
 
-test('does not wait longer after reads for another reason', () => {
-  const mirror = mirrorOf();
-  for (let i = 0; i < 22; i += 1) {
-    const atMs = T0 + MINUTE + i * 10 * S;
-    for (const reason of ['conflict', 'derived'] as const)
-      if (i < 20) mirror.requestReads(atMs, reason, [OLD]);
-    mirror.read(WITH(), { sentAtMs: atMs + 3 * S, productId: OLD });
-    if (i === 19) expect(mirror.tables.product(OLD)?.conflictReads).toBe(5);
-  }
-  expect(mirror.tables.product(OLD)?.conflictReads).toBe(3);
-});
-
 describe('missing from its product and named by a webhook before the second read', () => {
   const namedAtMs = T0 + MINUTE + S;
 
@@ -117,19 +105,6 @@ describe('missing from its product and named by a webhook before the second read
     mirror.read(without, { sentAtMs: T0 + 2 * MINUTE, productId: OLD });
     return mirror;
   }
-
-  test.each([
-    ['the product', WITHOUT],
-    ['a product that answers 404', null],
-  ])('is looked up instead of removed from %s, and found', (_, without) => {
-    const mirror = named(without);
-    expect(mirror.qty()).toBe(4);
-    expect(mirror.tables.variant('100')).toMatchObject({ productId: null, lookupAtMs: T0 + 2 * MINUTE });
-    const atMs = T0 + 2 * MINUTE + S;
-    mirror.applyInput({ kind: 'listed', atMs, sentAtMs: atMs, productIds: [NEW], lookup: true });
-    mirror.read(TAKER(4), { sentAtMs: atMs + 2 * S, productId: NEW });
-    expect([mirror.qty(), mirror.total(), owner(mirror), mirror.reason(NEW)]).toEqual([4, 4, NEW, null]);
-  });
 
   test('gives its rows new numbers, because they show the product no longer', () => {
     const mirror = named();
@@ -145,31 +120,9 @@ describe('missing from its product and named by a webhook before the second read
     mirror.deliver(T0 + 5 * MINUTE, news(5, T0 - 10 * S));
     expect(mirror.tables.variant('100')).toMatchObject({ goneAtMs: T0 + 4 * MINUTE, lookupAtMs: null });
   });
-
-  test('is removed after two full scans', () => {
-    const mirror = named();
-    for (const sentAtMs of [T0 + 3 * MINUTE, T0 + 4 * MINUTE]) {
-      expect(mirror.qty()).toBe(4);
-      const missed = { atMs: sentAtMs, sentAtMs, variantIds: ['100'] };
-      mirror.applyInput({ kind: 'lookup_missed', ...missed });
-    }
-    expect([mirror.qty(), mirror.total(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([
-      null,
-      null,
-      null,
-    ]);
-  });
 });
 
 describe('shown by both products', () => {
-  test('belongs to the product whose read was sent later', () => {
-    const mirror = mirrorOf();
-    mirror.read(TAKER(), { sentAtMs: T0 + 2 * MINUTE, productId: NEW });
-    expect(owner(mirror)).toBe(NEW);
-    mirror.read(WITH(9), { sentAtMs: T0 + MINUTE, productId: OLD });
-    expect([owner(mirror), mirror.qty(), mirror.reason(OLD)]).toEqual([NEW, 5, null]);
-  });
-
   test('is reported once as moved', () => {
     const mirror = mirrorOf();
     mirror.read(TAKER(), { sentAtMs: T0 + MINUTE, productId: NEW });
@@ -200,13 +153,6 @@ describe('shown by both products', () => {
     }
     expect([owner(mirror), mirror.qty(), mirror.reason(NEW)]).toEqual([NEW, -1, null]);
   });
-});
-
-test('is read again in its new product if its request arrived during the read that shows it there', () => {
-  const mirror = mirrorOf();
-  mirror.requestReads(T0 + MINUTE, 'not_stored', [], ['100']);
-  mirror.read(TAKER(), { sentAtMs: T0 + MINUTE - S, receivedAtMs: T0 + MINUTE + S, productId: NEW });
-  expect([owner(mirror), mirror.reason(NEW)]).toEqual([NEW, 'conflict']);
 });
 
 test.each([

@@ -15,30 +15,6 @@ function changedWithinWindow() {
   return mirror;
 }
 
-test('is a question of one level, and requests no read', () => {
-  const mirror = changedWithinWindow();
-  expect(mirror.tables.gapsOf('100')).toMatchObject([{ warehouseId: '1', kind: 'order' }]);
-  expect([mirror.qty(), mirror.total(), mirror.reason(), mirror.gaps()]).toEqual([4, 13, null, []]);
-});
-
-test.each([
-  ['the first change after the window', 3, []],
-  ['such a change, also if one before it is missing', 8, [{ fromQty: 3, toQty: 8 }]],
-])('ends with %s', (_, old, gaps) => {
-  const mirror = changedWithinWindow();
-  mirror.deliver(READ + 2 * S, change({ old: 4, new: 3, updateTimeMs: READ + 2 * S }));
-  expect(mirror.orders()).toEqual([{ fromQty: 4, toQty: 3 }]);
-  mirror.deliver(READ + 3 * S, change({ old, new: 2, updateTimeMs: READ + 2 * S + 1 }));
-  expect([mirror.orders(), mirror.gaps(), mirror.qty()]).toEqual([[], gaps, 2]);
-});
-
-test('does not end with a change of another level', () => {
-  const mirror = changedWithinWindow();
-  const other = { warehouseId: '2', old: 9, new: 8, updateTimeMs: READ + 3 * S };
-  mirror.deliver(READ + 3 * S, change(other));
-  expect(mirror.orders()).toEqual([{ fromQty: 5, toQty: 4 }]);
-});
-
 test('ends with a read that was sent 2 s later, which proves no loss', () => {
   const mirror = changedWithinWindow();
   const found = productSnapshot([variantSnapshot({ 1: 5, 2: 9 })]);

@@ -9,7 +9,6 @@ import {
   productSnapshot,
   single,
   variantSnapshot,
-  missedAt,
 } from '../builders.ts';
 
 const S = 1_000;
@@ -27,18 +26,6 @@ test.each([
   expect([mirror.qty(), mirror.orders()]).toEqual([4, []]);
 });
 
-test.each<[string, number, number, string, number, string | null, object[]]>([
-  ['before a read does not undo it', 5, -10 * S, '4a seen by the read', 9, 'conflict', []],
-  ['about when a read was sampled applies', 9, S, '4b uncertain', 4, null, [{ fromQty: 9, toQty: 4 }]],
-  ['after a read applies and asks for nothing', 9, 9 * S, '4c follows', 4, null, []],
-])('a late change from %s', (...[, old, afterMs, branch, qty, reason, orders]) => {
-  const mirror = mirrorAfterRead(single(9));
-  const [fact] = mirror.deliver(T0 + 10 * S, change({ old, new: 4, updateTimeMs: T0 + afterMs }));
-  expect(fact).toMatchObject({ branch });
-  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([qty, qty, reason]);
-  expect(mirror.orders()).toEqual(orders);
-});
-
 test('an older read merged after a newer one overwrites nothing and describes nothing', () => {
   const mirror = mirrorAfterRead();
   mirror.read({ ...single(7), name: 'New' }, { sentAtMs: T0 + 60 * S });
@@ -47,16 +34,6 @@ test('an older read merged after a newer one overwrites nothing and describes no
   expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([7, 7, 'conflict']);
   expect(mirror.tables.product('10')).toMatchObject({ name: 'New', readAtMs: T0 + 60 * S });
   expect(mirror.tables.variant('100')?.sku).toBe('S-100');
-});
-
-test('a stamp from the far future applies, asks for a read, and does not hold back what follows', () => {
-  const mirror = mirrorAfterRead();
-  const [fact] = mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 3_600 * S }));
-  expect(fact).toMatchObject({ branch: 'future-dated' });
-  expect([mirror.qty(), mirror.reason()]).toEqual([4, 'conflict']);
-  expect(mirror.tables.state().offsetFloorMs).toBeNull();
-  mirror.deliver(T0 + 61 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 61 * S }));
-  expect(mirror.tables.stockLevel('100', '1')).toMatchObject({ qty: 3, eventTimeMs: T0 + 61 * S });
 });
 
 test('a request about a variant not yet mapped is as young as the delivery that a read did not see', () => {
@@ -92,20 +69,4 @@ test('makes the window endless after the store’s clock was set back and learns
   expect(mirror.tables.state()).toMatchObject({ offsetFloorMs: null, offsetFloorPreviousMs: null });
   mirror.deliver(T0 + 99 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 99 * S }));
   expect([mirror.qty(), mirror.reason()]).toEqual([3, 'conflict']);
-});
-
-test('a read whose answer has no Date keeps the bound of the one before', () => {
-  const mirror = mirrorAfterRead();
-  mirror.read(single(5), { sentAtMs: T0 + 60 * S, serverDateMs: null });
-  expect(mirror.tables.state().offsetCeilingMs).toBe(S);
-});
-
-test('a downtime makes what was not read since untrusted, and names the cause of its drift', () => {
-  const mirror = mirrorAfterRead();
-  mirror.applyInput(missedAt(T0 + 60 * S));
-  expect(mirror.tables.state().trustedAfterMs).toBe(T0 + 62 * S);
-  const first = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
-  expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', reason: 'downtime' }));
-  const second = mirror.read(single(3), { sentAtMs: T0 + 70 * S });
-  expect(second).toContainEqual(expect.objectContaining({ kind: 'drift', reason: 'lost_tail' }));
 });

@@ -19,19 +19,6 @@ function afterConflictReads(count: number): { readonly mirror: Mirror; readonly 
 }
 
 test.each([
-  [0, 2 * S],
-  [2, 2 * S],
-  [3, 4 * S],
-  [4, 8 * S],
-  [10, 512 * S],
-  [11, 900 * S],
-])('after %d reads for conflicts, the next conflict waits %d ms', (count, pauseMs) => {
-  const { mirror, lastMs } = afterConflictReads(count);
-  mirror.requestReads(lastMs, 'conflict', [PRODUCT]);
-  expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(lastMs + pauseMs);
-});
-
-test.each([
   [0, S],
   [2, 4 * S],
   [3, 8 * S],
@@ -45,11 +32,4 @@ test.each([
   mirror.requestReads(dueMs - S, 'conflict', [PRODUCT]);
   mirror.read(single(5), { sentAtMs: dueMs });
   expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(dueMs + pauseMs);
-});
-
-test('a read that comes too early for a request does not bring it forward', () => {
-  const { mirror, lastMs } = afterConflictReads(4);
-  mirror.requestReads(lastMs, 'conflict', [PRODUCT]);
-  mirror.read(single(5), { sentAtMs: lastMs + S });
-  expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(lastMs + 9 * S);
 });

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { MOVED_LOOKUP_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
 import {
   T0,
-  Mirror,
   change,
   kinds,
   mirrorAfterRead,
   productSnapshot,
-  single,
   variantSnapshot,
+  type Mirror,
 } from '../builders.ts';
 
 const S = 1_000;
@@ -71,23 +69,6 @@ describe.each(MISSING)(
       });
     });
 
-    test('is not removed 1 ms sooner', () => {
-      const mirror = stocked();
-      mirror.read(left, { sentAtMs: FIRST });
-      mirror.list(FIRST + 2 * S);
-      mirror.read(left, { sentAtMs: SECOND - 1 });
-      expect(mirror.qty(variantId, warehouseId)).not.toBeNull();
-      expect(mirror.tables.readRequest('10')?.notBeforeMs).toBeGreaterThanOrEqual(SECOND);
-    });
-
-    test('starts over if it returns in between', () => {
-      const mirror = stocked();
-      mirror.read(left, { sentAtMs: FIRST });
-      mirror.read(WHOLE, { sentAtMs: FIRST + 10 * S });
-      mirror.read(left, { sentAtMs: SECOND });
-      expect(mirror.qty(variantId, warehouseId)).not.toBeNull();
-    });
-
     test('is contested by a newer delivery', () => {
       const mirror = stocked();
       mirror.read(left, { sentAtMs: FIRST });
@@ -136,19 +117,6 @@ test('does not take a 404 right after a delivery for a sighting', () => {
   expect(mirror.reason()).toBe('conflict');
 });
 
-test('keeps a doubt that a 404 answered, when a list names the product', () => {
-  const mirror = stocked();
-  mirror.deliver(FIRST, change({ old: 5, new: 6, updateTimeMs: FIRST }));
-  mirror.deliver(FIRST, change({ old: 6, new: 5, updateTimeMs: FIRST }));
-  expect(mirror.reason()).toBe('conflict');
-  mirror.read(NOT_FOUND, { sentAtMs: FIRST + 5 * S });
-  mirror.list(FIRST + 10 * S, ['10']);
-  expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null });
-  expect(mirror.tables.readRequest('10')).toMatchObject({ isSuspect: true });
-  mirror.read(WHOLE, { sentAtMs: FIRST + 20 * S });
-  expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
-});
-
 test('removes a removed product no second time, and restores it by no older answer', () => {
   const mirror = stocked();
   mirror.remove(FIRST);
@@ -179,24 +147,6 @@ test('a row that was removed before its product or variant is not removed again 
   expect(mirror.tables.variant('101')?.goneAtMs).toBe(goneAtMs);
 });
 
-test('reads the old product for a change that may be older than the removal, and then searches', () => {
-  const mirror = stocked();
-  for (const sentAtMs of [FIRST, SECOND]) mirror.read(WITHOUT_VARIANT, { sentAtMs });
-  mirror.deliver(SECOND + S, change({ variantId: '101', old: 7, new: 8, updateTimeMs: SECOND + 900 }));
-  expect(mirror.reason()).toBe('conflict');
-  expect(mirror.tables.variant('101')?.lookupAtMs).toBe(SECOND + S + MOVED_LOOKUP_MS);
-});
-
-test('does not restore a touched tombstone by a read of a lagging replica', () => {
-  const mirror = stocked();
-  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST });
-  mirror.read(WITHOUT_VARIANT, { sentAtMs: SECOND });
-  const atMs = present(mirror.tables.variant('101')?.goneAtMs) + S;
-  mirror.deliver(atMs, change({ variantId: '101', old: 7, new: 8, updateTimeMs: atMs }));
-  mirror.read(WHOLE, { sentAtMs: atMs + 999 });
-  expect([mirror.qty('101'), mirror.total('101'), mirror.reason()]).toEqual([null, null, 'conflict']);
-});
-
 describe('a removed variant that is restored and changes all the time', () => {
   function restored() {
     const mirror = stocked();
@@ -211,12 +161,6 @@ describe('a removed variant that is restored and changes all the time', () => {
     return { mirror, atMs };
   }
 
-  test('returns with the read that shows it', () => {
-    const { mirror } = restored();
-    expect([mirror.total(), mirror.qty('100', '2'), mirror.qty('101')]).toEqual([10, 6, 7]);
-    expect([mirror.qty('100', '1'), mirror.reason()]).toEqual([null, 'conflict']);
-  });
-
   test('restores the changing level with its next change', () => {
     const { mirror, atMs } = restored();
     mirror.deliver(atMs + 1_700, change({ old: 4, new: 3, updateTimeMs: atMs + 1_690 }));
@@ -224,23 +168,6 @@ describe('a removed variant that is restored and changes all the time', () => {
     mirror.read(productSnapshot([variantSnapshot({ 1: 3, 2: 6 })]), { sentAtMs: atMs + 9 * S });
     expect([mirror.qty('100', '1'), mirror.total(), mirror.reason()]).toEqual([3, 9, 'confirm_removal']);
   });
-});
-
-test('does not count omitted warehouses as missing', () => {
-  const mirror = mirrorAfterRead();
-  const unlisted = productSnapshot([variantSnapshot(null, { availableQty: 5 })]);
-  mirror.read(unlisted, { sentAtMs: FIRST });
-  mirror.read(unlisted, { sentAtMs: SECOND });
-  expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
-});
-
-test('removes nothing by an older 404 merged after a newer answer', () => {
-  const mirror = mirrorAfterRead();
-  mirror.read(null, { sentAtMs: FIRST });
-  mirror.read(single(5), { sentAtMs: SECOND + 9 * S });
-  mirror.read(null, { sentAtMs: SECOND, receivedAtMs: SECOND + 10 * S });
-  expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null, readAtMs: SECOND + 9 * S });
-  expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
 });
 
 describe('a product that answers 404', () => {
@@ -257,24 +184,6 @@ describe('a product that answers 404', () => {
     expect(mirror.tables.readRequest('10')?.notBeforeMs).toBe(SECOND);
     mirror.read(NOT_FOUND, { sentAtMs: SECOND + 41 * S });
     expect([mirror.total(), mirror.tables.product('10')?.goneAtMs]).toEqual([null, SECOND + 41 * S]);
-  });
-
-  test('is not removed by a list that began less than 2 s after the first 404', () => {
-    const mirror = stocked();
-    mirror.list(FIRST + 2 * S - 1, ['20']);
-    for (const sentAtMs of [FIRST, SECOND]) mirror.read(NOT_FOUND, { sentAtMs });
-    expect(mirror.total()).toBe(11);
-    mirror.applyInput({ kind: 'list_completed', atMs: SECOND + S, sentAtMs: FIRST + 2 * S - 1 });
-    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 300 * S });
-    expect(mirror.total()).toBe(11);
-  });
-
-  test('is removed by a list that began 2 s after the first 404', () => {
-    const mirror = stocked();
-    mirror.read(NOT_FOUND, { sentAtMs: FIRST });
-    mirror.list(FIRST + 2 * S, ['20']);
-    mirror.read(NOT_FOUND, { sentAtMs: SECOND });
-    expect(mirror.total()).toBeNull();
   });
 
   test('starts over if a list names it', () => {
@@ -328,20 +237,10 @@ test('removes a product known only from a list with the first 404, without the g
   expect(mirror.reason('1000')).toBe('listed');
 });
 
-test('reads an unknown product again if its 404 may be newer than the answer that shows it', () => {
-  const mirror = new Mirror();
-  mirror.read(null, { sentAtMs: FIRST, productId: 'p7' });
-  mirror.read(productSnapshot([variantSnapshot({ 1: 5 })]), { sentAtMs: FIRST + S, productId: 'p7' });
-  expect(mirror.reason('p7')).toBe('conflict');
-  mirror.read(null, { sentAtMs: FIRST + 4 * S, productId: 'p7' });
-  expect(mirror.reason('p7')).toBe('confirm_removal');
-});
-
 describe('a product that returns, with a variant whose warehouses no read shows', () => {
   const reported = (availableQty: number) =>
     productSnapshot([variantSnapshot(null, { kind: 'pulled', availableQty })]);
   const BACK = SECOND + 40 * S;
-  const NEXT = BACK + 60 * S;
 
   function comeBack(): Mirror {
     const mirror = stocked(reported(9));
@@ -358,13 +257,5 @@ describe('a product that returns, with a variant whose warehouses no read shows'
     expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([4, 8]);
     expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
     expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: null, newQty: 4, reason: 'restored' });
-  });
-
-  test('takes the changes that follow, and the suspicion with them', () => {
-    const mirror = comeBack();
-    mirror.deliver(NEXT, change({ old: 4, new: 3, updateTimeMs: NEXT }));
-    expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([3, 7]);
-    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).toBeNull();
-    expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: 4, newQty: 3, source: 'webhook' });
   });
 });

@@ -4,7 +4,6 @@ import {
   T0,
   VARIANT,
   branches,
-  change,
   mirrorAfterRead,
   productSnapshot,
   single,
@@ -52,19 +51,6 @@ describe('a 404', () => {
   });
 });
 
-test('an answer that agrees asks for nothing', () => {
-  const mirror = mirrorReadAt(AT);
-  mirror.read(single(5), OLDER);
-  expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
-});
-
-test('an answer ends no request and brings none forward', () => {
-  const mirror = mirrorReadAt(AT);
-  mirror.requestReads(AT + 10 * S, 'operator', ['10']);
-  mirror.read(single(5), { ...OLDER, receivedAtMs: AT + 20 * S });
-  expect(mirror.tables.readRequest('10')).toMatchObject({ reason: 'operator', notBeforeMs: AT + 12 * S });
-});
-
 test.each([
   ['warehouse', productSnapshot([variantSnapshot({ 1: 5, 2: 6 })]), VARIANT, '2'],
   [
@@ -87,13 +73,4 @@ test('an answer to a read sent at the same instant as the latest is not supersed
   mirror.read({ ...single(6), name: 'New' }, { sentAtMs: AT, receivedAtMs: AT + S });
   expect(mirror.tables.product('10')?.name).toBe('New');
   expect([mirror.qty(), mirror.reason()]).toEqual([6, 'conflict']);
-});
-
-test('an answer ends no gap of a variant that belongs to another product', () => {
-  const mirror = mirrorAfterRead();
-  mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
-  mirror.read(productSnapshot([]), { sentAtMs: AT + 10 * S, productId: '20' });
-  mirror.read(single(3), { sentAtMs: AT + 5 * S, receivedAtMs: AT + 11 * S, productId: '20' });
-  expect(mirror.tables.variant(VARIANT)?.productId).toBe('10');
-  expect(mirror.gaps()).toHaveLength(1);
 });

@@ -19,16 +19,6 @@ const of = (over: Partial<VariantSnapshot>, levels: Record<string, number> | nul
   productSnapshot([variantSnapshot(levels, over)]);
 
 describe('a total', () => {
-  test('moves with each change that is applied, in any of its stock levels', () => {
-    const mirror = mirrorAfterRead(of({}));
-    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
-    mirror.deliver(AT, change({ warehouseId: '2', old: 6, new: 9, updateTimeMs: AT }));
-    expect(mirror.total()).toBe(12);
-    // Changes skipped by the chain moved the total too.
-    mirror.deliver(AT, change({ old: 2, new: 1, updateTimeMs: AT + 1 }));
-    expect(mirror.total()).toBe(10);
-  });
-
   test('of which a stock level was not known already held what was there before', () => {
     const mirror = mirrorAfterRead(of({ availableQty: 11 }, { 1: 5 }));
     mirror.deliver(AT, change({ warehouseId: '2', old: 6, new: 4, updateTimeMs: AT }));
@@ -51,54 +41,6 @@ describe('a total', () => {
     expect(mirror.tables.readRequest(PRODUCT)?.isSuspect).toBe(true);
     mirror.read(of({ availableQty: 5 }, { 1: 5 }), { sentAtMs: AT + 20 * S });
     expect(mirror.total()).toBe(5);
-  });
-
-  test('is not overwritten by a read that did not see one of its stock levels, and is read again', () => {
-    const mirror = mirrorAfterRead(of({}));
-    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
-    mirror.read(of({}), { sentAtMs: AT + S });
-    expect([mirror.total(), mirror.orders()]).toEqual([9, [{ fromQty: 3, toQty: 5 }]]);
-  });
-
-  test('has one where they do not', () => {
-    const mirror = mirrorAfterRead(of({}));
-    const facts = mirror.read(of({ availableQty: 8 }, { 1: 5, 2: 4 }), { sentAtMs: AT });
-    expect(mirror.rows('100', null)).toMatchObject([{ oldQty: 11, newQty: 8, source: 'read' }]);
-    expect(facts).toContainEqual(
-      expect.objectContaining({ kind: 'drift', warehouseId: null, oldQty: 11, newQty: 8 }),
-    );
-  });
-
-  test('that two reads show differently, one right after the other, is read again', () => {
-    const mirror = mirrorAfterRead(of({ availableQty: 11 }, null));
-    mirror.read(of({ availableQty: 12 }, null), { sentAtMs: AT });
-    expect([mirror.total(), mirror.reason()]).toEqual([12, null]);
-    mirror.read(of({ availableQty: 11 }, null), { sentAtMs: AT + 1_999 });
-    expect([mirror.total(), mirror.reason()]).toEqual([11, 'conflict']);
-    mirror.read(of({ availableQty: 13 }, null), { sentAtMs: AT + 10 * S });
-    expect([mirror.total(), mirror.reason()]).toEqual([13, null]);
-  });
-
-  test('that alone was read is suspect when what was reported before it is reported again: it may be another of its instant', () => {
-    const unlisted = (availableQty: number) => of({ availableQty }, null);
-    const mirror = mirrorAfterRead(unlisted(0));
-    mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
-    mirror.read(unlisted(0), { sentAtMs: AT + 2 * S });
-    expect([mirror.total(), mirror.reason()]).toEqual([0, null]);
-    mirror.deliver(AT + 3 * S, change({ old: 0, new: 2, updateTimeMs: AT }));
-    expect([mirror.total(), mirror.reason()]).toEqual([0, 'conflict']);
-  });
-
-  test('that alone was read is suspect when the chain breaks: it may hold a part of the break', () => {
-    const unlisted = (availableQty: number) => of({ availableQty }, null);
-    const mirror = mirrorAfterRead(unlisted(0));
-    mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
-    mirror.read(unlisted(1), { sentAtMs: AT + 2 * S });
-    expect([mirror.total(), mirror.reason()]).toEqual([1, null]);
-    const late = AT + 60 * S;
-    mirror.deliver(late, change({ old: 1, new: 0, updateTimeMs: late }));
-    expect(mirror.reason()).toBe('conflict');
-    expect(mirror.gaps()).toHaveLength(1);
   });
 
   test('that alone was read, while its stock changed, does not settle the order of two changes', () => {
@@ -202,23 +144,6 @@ describe('derived totals', () => {
     expect([mirror.total('200'), mirror.reason('20')]).toEqual([3, null]);
   });
 
-  test('a product that only a list has named is not read as a bundle', () => {
-    const mirror = withBundle();
-    mirror.applyInput({ kind: 'listed', atMs: T0 + S, sentAtMs: T0 + S, productIds: ['30'], lookup: false });
-    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
-    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
-    expect(mirror.tables.readRequest('30')).toMatchObject({ reason: 'listed', madeAtMs: T0 + S });
-  });
-
-  test('products with a bundle among their variants are due, and no others', () => {
-    const mirror = withBundle();
-    const mixed = [variantSnapshot({ 1: 5 }, { variantId: '300' }), ...bundle(3).variants];
-    mirror.read(productSnapshot(mixed), { sentAtMs: AT, productId: '20' });
-    mirror.read(productSnapshot([]), { sentAtMs: AT, productId: '30' });
-    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
-    expect([mirror.reason('10'), mirror.reason('20'), mirror.reason('30')]).toEqual([null, 'bundle', null]);
-  });
-
   test.each([
     [150, 15 * S],
     [200, 20 * S],
@@ -231,14 +156,6 @@ describe('derived totals', () => {
     }
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + delayMs);
-  });
-
-  test('a component corrected by a read makes bundles due too', () => {
-    const mirror = withBundle();
-    mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT });
-    expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
-    mirror.read(of({ bundledByCount: 1 }, { 1: 5, 2: 5 }), { sentAtMs: AT + S });
-    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
   });
 
   test.each<[what: string, doubt: (mirror: Mirror, variantId: string) => unknown]>([
@@ -275,55 +192,10 @@ describe('derived totals', () => {
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 35 * S);
   });
 
-  test('bundles are due when a removed component returns as it was', () => {
-    const mirror = withBundle();
-    mirror.read(productSnapshot([variantSnapshot({ 1: 3 }, { variantId: '401' })]), {
-      sentAtMs: T0,
-      productId: '40',
-    });
-    mirror.remove(AT);
-    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 30 * S });
-    expect(mirror.total()).toBeNull();
-    mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT + 60 * S });
-    expect(mirror.total()).toBe(11);
-    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 75 * S);
-  });
-
   const component = (levels: Record<string, number>) =>
     productSnapshot([variantSnapshot(levels, { bundledByCount: 1 })]);
   const bundle = (availableQty: number) =>
     productSnapshot([variantSnapshot(null, { variantId: '200', kind: 'bundle', availableQty })]);
-
-  test('a change of a component that leaves its quantity as it was makes bundles due', () => {
-    const mirror = withBundle();
-    mirror.deliver(AT + S, change({ old: 4, new: 5, updateTimeMs: AT + S }));
-    expect(mirror.qty()).toBe(5);
-    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
-  });
-
-  test('a read that corrects two levels of a component in opposite directions makes bundles due', () => {
-    const mirror = new Mirror();
-    mirror.read(component({ 1: 5, 2: 6 }), { sentAtMs: T0 });
-    mirror.read(component({ 1: 6, 2: 5 }), { sentAtMs: AT });
-    expect(mirror.total()).toBe(11);
-    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
-  });
-
-  test('a component that appears in a product read before makes bundles due', () => {
-    const mirror = new Mirror();
-    mirror.read(productSnapshot([]), { sentAtMs: T0 });
-    mirror.read(component({ 1: 5 }), { sentAtMs: AT });
-    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
-  });
-
-  test('a change of a component before the first read of its bundle makes the bundle due', () => {
-    const mirror = new Mirror();
-    mirror.read(component({ 1: 5 }), { sentAtMs: T0 });
-    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
-    mirror.read(bundle(5), { sentAtMs: AT + S, productId: '20' });
-    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
-    expect(mirror.reason('20')).toBe('bundle');
-  });
 
   test.each([
     ['less than 2 s after a delivery', AT + 2 * S - 1, AT + 60 * S + 15 * S],
@@ -334,19 +206,6 @@ describe('derived totals', () => {
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
     mirror.read(bundle(5), { sentAtMs, receivedAtMs: AT + 60 * S, productId: '20' });
-    expect(mirror.tables.state().bundlesDueAtMs).toBe(dueAtMs);
-  });
-
-  test.each([
-    ['read first, after its bundle and a change', '300', 1, AT + 15 * S],
-    ['first shown to be one', '100', 2, AT + 15 * S],
-    ['that is new', '400', 1, null],
-  ])('a component %s', (_, variantId, bundledByCount, dueAtMs) => {
-    const mirror = withBundle();
-    mirror.deliver(AT - S, change({ variantId: '300', old: 7, new: 5, updateTimeMs: AT - S }));
-    mirror.applyInput({ kind: 'bundles_due', atMs: AT - S });
-    const component = variantSnapshot({ 1: 5, 2: 6 }, { variantId, bundledByCount });
-    mirror.read(productSnapshot([component]), { sentAtMs: AT, productId: variantId === '100' ? '10' : '30' });
     expect(mirror.tables.state().bundlesDueAtMs).toBe(dueAtMs);
   });
 });

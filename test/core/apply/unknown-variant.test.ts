@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { T0, Mirror, change, kinds, mirrorAfterRead, single } from '../builders.ts';
-import { present } from '../../shared/present.ts';
 
 const S = 1_000;
 
@@ -18,28 +17,6 @@ test('looks up an unknown variant at once and keeps its quantity', () => {
   const mirror = unmapped();
   expect([mirror.qty(), mirror.total()]).toEqual([4, null]);
   expect(mirror.tables.variant('100')).toMatchObject({ productId: null, sku: 'S-100', lookupAtMs: T0 });
-});
-
-test('the product that the lookup finds is read first, and the read maps the variant', () => {
-  const mirror = unmapped();
-  mirror.applyInput({ kind: 'listed', atMs: T0 + S, sentAtMs: T0 + S, productIds: ['10'], lookup: true });
-  expect(mirror.tables.readRequest('10')).toMatchObject({ reason: 'unmapped', priority: 3 });
-  mirror.read(single(4), { sentAtMs: T0 + 3 * S });
-  expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
-  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
-});
-
-test('a list without a lookup requests only new and removed products', () => {
-  const mirror = mirrorAfterRead();
-  mirror.applyInput({
-    kind: 'listed',
-    atMs: T0 + S,
-    sentAtMs: T0 + S,
-    productIds: ['10', '20'],
-    lookup: false,
-  });
-  expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'listed']);
-  expect(mirror.tables.product('20')).toMatchObject({ name: null, detailJson: null });
 });
 
 test('becomes a tombstone after two sweeps 30 s apart', () => {
@@ -95,37 +72,6 @@ test('begins its search again if a change names it between two sweeps', () => {
   expect(mirror.qty()).toBe(3);
   missed(mirror, T0 + 90 * S);
   expect(mirror.qty()).toBeNull();
-});
-
-test('waits for a later sweep if the clock was set back between two of them', () => {
-  const mirror = unmapped();
-  missed(mirror, T0 + 60 * S);
-  const variant = present(mirror.tables.variant('100'));
-  // The start of a mirror brings instants of a clock that was ahead back to its own.
-  mirror.tables.putVariant({ ...variant, missingAtMs: T0 + 10 * S, lookupAtMs: T0 + 10 * S });
-  missed(mirror, T0 + 11 * S);
-  expect(mirror.qty()).toBe(4);
-  missed(mirror, T0 + 40 * S);
-  expect(mirror.qty()).toBeNull();
-});
-
-test('is looked up again after a delivery for its tombstone', () => {
-  const mirror = unmapped();
-  missed(mirror, T0 + 2 * S);
-  missed(mirror, T0 + 32 * S);
-  mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
-  expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, T0 + 60 * S]);
-});
-
-test('comes back after its removal although it changes at every read', () => {
-  const mirror = unmapped();
-  for (const sentAtMs of [T0 + 2 * S, T0 + 32 * S]) missed(mirror, sentAtMs);
-  for (let i = 0; i < 6; i += 1) {
-    const atMs = T0 + (600 + i) * S;
-    mirror.deliver(atMs, change({ old: 40 - i, new: 39 - i, updateTimeMs: atMs }));
-    mirror.read(single(39 - i), { sentAtMs: atMs + 400 });
-  }
-  expect(mirror.qty()).toBe(34);
 });
 
 test('is looked up when a read of it is requested', () => {

@@ -1,13 +1,12 @@
 /** One row for each reason to read, and for each thing that a change moves (docs/architecture.md#changes). */
 import { expect, test } from 'vitest';
 import type { StockChange } from '../../../src/core/input.ts';
-import { EARLIEST_MS, GAPS_OF_A_LEVEL } from '../../../src/core/limits.ts';
+import { GAPS_OF_A_LEVEL } from '../../../src/core/limits.ts';
 import { asksForRead, type Doubt } from '../../../src/core/merge/judge-change.ts';
 import type { Gap, MirrorStateRow } from '../../../src/core/model.ts';
 import { change, stockLevel, T0, VARIANT, WAREHOUSE } from '../builders.ts';
 import {
   AT,
-  futureDated,
   INBOX_SEQ,
   judge,
   next,
@@ -114,24 +113,6 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
   expect(asksForRead(verdict, known.variant ?? variant())).toBe(doubts.length > 0);
 });
 
-test.each<[rule: string, gaps: readonly Gap[], delivered: StockChange, verdict: object]>([
-  ['follows', [], next, { kind: 'none' }],
-  [
-    'breaks the chain',
-    [],
-    broken,
-    {
-      kind: 'opened',
-      gap: { fromQty: 5, toQty: 6, inboxSeq: INBOX_SEQ, openedAtMs: AT, dueAtMs: AT + 3_000 },
-    },
-  ],
-  ['fits both ends of a gap', [gap({ toQty: 9 }), gap()], late, { kind: 'closed', gap: gap() }],
-  ['fits the start of a gap', [gap({ toQty: 9 })], late, { kind: 'narrowed', gap: { fromQty: 8, toQty: 9 } }],
-  ['fits the end of a gap', [gap({ fromQty: 1 })], late, { kind: 'narrowed', gap: { fromQty: 1, toQty: 5 } }],
-])('a change that %s: gap', (_, gaps, delivered, verdict) => {
-  expect(judge({ gaps }, delivered).gap).toMatchObject(verdict);
-});
-
 test.each<[rule: string, known: Known, delivered: StockChange, total: object | null]>([
   ['moves by the difference', {}, next, { oldQty: 50, newQty: 49, isExplained: true }],
   [
@@ -170,20 +151,6 @@ test.each<[rule: string, known: Known, delivered: StockChange, total: object | n
     availableQty: verdict.total?.newQty ?? before.availableQty,
     asOfMs: total === null ? before.asOfMs : delivered.updateTimeMs,
   });
-});
-
-test('leaves a level open if a total without levels hides the order of its changes', () => {
-  const sameInstant = change({ old: 5, new: 4 });
-  const known = { level: stockLevel({ readHiMs: T0 }), variant: variant({ totalHiMs: T0 }) };
-  expect(judge(known, sameInstant).level.unexplainedAtMs).toBe(AT);
-  expect(judge({ ...known, variant: variant() }, sameInstant).level.unexplainedAtMs).toBeNull();
-});
-
-test('learns the clocks only from stamps that are not ahead', () => {
-  expect(judge({}, next).offset.offsetFloorMs).toBe(0);
-  expect(judge({}, futureDated).offset.offsetFloorMs).toBeNull();
-  expect(judge({}, futureDated).level.eventTimeMs).toBe(T0);
-  expect(judge({ level: undefined }, futureDated).level.eventTimeMs).toBe(EARLIEST_MS);
 });
 
 test.each<[when: string, state: Partial<MirrorStateRow>, latenessMs: number]>([

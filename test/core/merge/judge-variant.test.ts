@@ -1,8 +1,7 @@
 /** One row for each thing that an answer proves about a variant (docs/architecture.md#reads, #totals, #removals). */
 import { describe, expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../../src/core/input.ts';
-import { EARLIEST_MS } from '../../../src/core/limits.ts';
-import { absentLevels, isNamedSince } from '../../../src/core/merge/judge-absence.ts';
+import { absentLevels } from '../../../src/core/merge/judge-absence.ts';
 import { judgeTotal } from '../../../src/core/merge/judge-total.ts';
 import { judgeVariant, type VariantRows, type ShownVariant } from '../../../src/core/merge/judge-variant.ts';
 import type { ReadContext } from '../../../src/core/merge/merge-read.ts';
@@ -79,15 +78,6 @@ test.each<[when: string, known: Partial<VariantRows>, read: Partial<ReadContext>
   ['removed, and a later answer is known', { variant: variant({ goneAtMs: T0 }) }, newer, 'unproven'],
 ])('a variant that is %s', (_, known, read, kind) => {
   expect(judge(known, seen(), read).kind).toBe(kind);
-});
-
-test('maps a removed variant to the product that perhaps shows it', () => {
-  const removed = variant({ ...late, productId: OTHER, goneAtMs: SENT - 1_999, lookupAtMs: SENT });
-  expect(judge({ variant: removed })).toEqual({
-    kind: 'unproven',
-    variant: { ...removed, productId: PRODUCT, lookupAtMs: null },
-  });
-  expect(judge({ variant: removed }, seen(), newer)).toEqual({ kind: 'unproven', variant: null });
 });
 
 describe('a variant of another product', () => {
@@ -213,16 +203,6 @@ test('a total moves with a level that the read saw, though another changed just 
   });
 });
 
-test('keeps the high watermark of a total that was read without its levels', () => {
-  const { hiMs } = readContext();
-  const highOf = (before: Variant, shown: VariantSnapshot): number =>
-    judgeTotal(before, shown, { explainedQty: 0, beforeQty: 5 }, readContext()).variant.totalHiMs;
-  const later = hiMs + 1;
-  expect(highOf(variant(), seen({ levels: null }))).toBe(hiMs);
-  expect(highOf(variant({ totalHiMs: later }), seen())).toBe(EARLIEST_MS);
-  expect(highOf(variant({ ...late, totalHiMs: later }), seen())).toBe(later);
-});
-
 const listed = { onHandAsOfMs: T0 };
 
 test.each<[when: string, shown: VariantSnapshot, known: ReturnType<typeof stockLevel>, isAbsent: boolean]>([
@@ -236,15 +216,6 @@ test.each<[when: string, shown: VariantSnapshot, known: ReturnType<typeof stockL
   ['was listed, of assembled goods', variantSnapshot(null, { kind: 'assembled' }), stockLevel(listed), false],
 ])('a level that %s', (_, shown, known, isAbsent) => {
   expect(absentLevels([known], shown)).toEqual(isAbsent ? [known] : []);
-});
-
-test.each([
-  ['never shown by a read', T0, null, true],
-  ['touched after the read', T0 + 1, T0, true],
-  ['touched less than 2 s before the read', T0 - 1_999, T0, true],
-  ['touched 2 s before the read', T0 - 2_000, T0, false],
-])('a variant %s may live elsewhere', (_, eventAtMs, verifiedAtMs, isNamed) => {
-  expect(isNamedSince(variant({ eventAtMs, verifiedAtMs }))).toBe(isNamed);
 });
 
 describe('what an answer changes', () => {
@@ -320,54 +291,6 @@ describe('what an answer changes', () => {
   ])('%s', (_, known, shown, expected) => {
     expect(shownBy(known, shown)).toMatchObject(expected);
   });
-});
-
-test('changes nothing by a superseded answer that shows what a later one omitted', () => {
-  const known = {
-    variant: variant({ missingAtMs: T0 }),
-    levels: [stockLevel({ missingAtMs: T0 })],
-  };
-  const verdict = shownBy(known, variantSnapshot({ 1: 5, 2: 0 }), newer);
-  expect(verdict).toMatchObject({ after: known.variant, differs: false, doubt: 'conflict' });
-  expect(verdict.levels).toMatchObject([{ level: { missingAtMs: T0 } }, { level: null }]);
-});
-
-test.each<[when: string, shown: VariantSnapshot, moved: ShownVariant['total']['moved']]>([
-  ['moves with a level', variantSnapshot({ 1: 4 }), null],
-  ['grows by a new level', variantSnapshot({ 1: 5, 2: 3 }), null],
-  ['moves further than its levels', variantSnapshot({ 1: 4 }, { availableQty: 3 }), { oldQty: 5, newQty: 3 }],
-])('a total that %s moves in the feed only if no level explains it', (_, shown, moved) => {
-  expect(shownBy({}, shown).total.moved).toEqual(moved);
-});
-
-test.each<[when: string, known: Partial<VariantRows>, shown: VariantSnapshot, doubt: ShownVariant['doubt']]>([
-  ['all agrees', {}, seen(), null],
-  [
-    'a level differs, touched just before',
-    { levels: [stockLevel(late)], variant: variant(late) },
-    variantSnapshot({ 1: 4 }),
-    null,
-  ],
-  [
-    'the total differs more than its level, touched just before',
-    { levels: [stockLevel(late)], variant: variant(late) },
-    variantSnapshot({ 1: 4 }, { availableQty: 3 }),
-    'derived',
-  ],
-  [
-    'a removed level is shown, touched just before',
-    { levels: [stockLevel({ ...late, goneAtMs: T0 })], variant: variant(late) },
-    seen(),
-    'conflict',
-  ],
-  [
-    'a variant without a product was touched just before',
-    { variant: variant({ ...late, productId: null }) },
-    seen(),
-    'conflict',
-  ],
-])('reads again: %s', (_, known, shown, doubt) => {
-  expect(shownBy(known, shown).doubt).toBe(doubt);
 });
 
 test.each([

@@ -1,27 +1,11 @@
 import { expect, test } from 'vitest';
 import { EARLIEST_MS } from '../../../src/core/limits.ts';
-import {
-  isConcurrent,
-  judgeLevel,
-  type LevelBranch,
-  type ReadContext,
-} from '../../../src/core/merge/merge-read.ts';
+import { judgeLevel, type LevelBranch, type ReadContext } from '../../../src/core/merge/merge-read.ts';
 import type { StockLevel } from '../../../src/core/model.ts';
-import { judgeAbsence, type AbsenceVerdict } from '../../../src/core/merge/judge-absence.ts';
 import { T0, VARIANT, stockLevel, level, readContext } from '../builders.ts';
 
 const READ = readContext();
 const SENT = READ.sentAtMs;
-
-test.each<[string, { eventAtMs: number }, Partial<ReadContext>, boolean]>([
-  ['touched after it was sent', { eventAtMs: SENT + 1 }, {}, true],
-  ['touched 1 ms less than 2 s before it', { eventAtMs: SENT - 1_999 }, {}, true],
-  ['touched exactly 2 s before it', { eventAtMs: SENT - 2_000 }, {}, false],
-  ['never touched', { eventAtMs: EARLIEST_MS }, {}, false],
-  ['never touched, but a later read is known', { eventAtMs: 0 }, { superseded: true }, true],
-])('a read is concurrent with a stock level: %s', (_name, touched, over, concurrent) => {
-  expect(isConcurrent(touched, readContext(over))).toBe(concurrent);
-});
 
 interface Expected {
   /** Without it the level stays unknown. */
@@ -169,22 +153,4 @@ test.each(cases)('$branch: $row.0', ({ branch, row: [, before, qty, { then, old,
   const overwritten = old === undefined ? null : { oldQty: old };
   const outcome = judgeLevel(before, VARIANT, level(qty), readContext(read));
   expect(outcome).toMatchObject({ branch, overwritten, doubt: asks ?? null, level: then });
-});
-
-const sighted = (missingAtMs: number, confirmAtMs: number) => ({
-  kind: 'sighted' as const,
-  missingAtMs,
-  confirmAtMs,
-});
-
-test.each<[when: string, missing: number | null, verdict: AbsenceVerdict, over?: Partial<ReadContext>]>([
-  ['touched since', null, { kind: 'contested' }, { sentAtMs: T0 + 1_999 }],
-  ['touched since, though missed for long', -99_000, { kind: 'contested' }, superseded],
-  ['for the first time', null, sighted(SENT, SENT + 30_000)],
-  ['again, 1 ms too soon', -29_999, sighted(SENT - 29_999, SENT + 1)],
-  ['first by a clock that has been set back since', 1, sighted(SENT, SENT + 30_000)],
-  ['exactly 30 s after the first', -30_000, { kind: 'confirmed', missingAtMs: SENT - 30_000 }],
-])('absence, %s', (_when, missing, verdict, over) => {
-  const missingAtMs = missing === null ? null : SENT + missing;
-  expect(judgeAbsence(stockLevel({ missingAtMs }), readContext(over))).toEqual(verdict);
 });
