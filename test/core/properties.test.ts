@@ -7,7 +7,7 @@ import { plans } from './plans.ts';
 import { SimulatedService, type Plan, type Watch } from './simulated-service.ts';
 
 test.each(PROPERTIES)('$name', ({ check }) => {
-  check({ numRuns: 800 });
+  check({ numRuns: 200 });
 });
 
 test('the histories drawn here reach every branch', () => {
