@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { plain } from '../src/config/kinds.ts';
+import { FILLED, plain } from '../src/config/kinds.ts';
 import {
   isSecret,
   VARIABLE_NAMES,
@@ -54,11 +54,13 @@ function envExample(): string {
 function envEntry(name: VariableName): string {
   const { meaning, kind, unset }: Variable = VARIABLES[name];
   const sandbox = SANDBOX[name];
-  const text = comment(
-    plain(`${meaning}. Accepts ${kind.accepts}.${unset === null ? ' Default: none.' : ''}`),
-  );
+  const text = comment(plain(`${meaning}.${acceptsOf(kind)}${unset === null ? ' Default: none.' : ''}`));
   const line = sandbox === undefined ? `# ${name}=${unset ?? ''}` : `${name}=${sandbox}`;
   return `\n${text}${line}\n`;
+}
+
+function acceptsOf({ accepts }: Variable['kind']): string {
+  return accepts === FILLED ? '' : ` Accepts ${accepts}.`;
 }
 
 function comment(text: string): string {
@@ -76,7 +78,7 @@ function variableList(): string {
     const { meaning, kind, unset }: Variable = VARIABLES[name];
     const value = unset === undefined ? 'required' : unset === null ? 'optional' : `\`${unset}\``;
     const file = isSecret(name) ? `, or \`${name}_FILE\`` : '';
-    return `- \`${name}\`${file} (${value}): ${meaning}. Accepts ${kind.accepts}.`;
+    return `- \`${name}\`${file} (${value}): ${meaning}.${acceptsOf(kind)}`;
   });
   return items.join('\n');
 }

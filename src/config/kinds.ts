@@ -15,7 +15,7 @@ function kind<T>(accepts: string, parse: Kind<T>['parse'], shown: Kind<T>['shown
   return { accepts, parse, shown };
 }
 
-const FILLED = 'any text that is not blank';
+export const FILLED = 'any text that is not blank';
 export const plainText = kind(FILLED, (text) => (/\S/.test(text) ? text : undefined), 'hidden');
 export const secret = kind(FILLED, (text) => (/\S/.test(text) ? new Secret(text) : undefined), 'secret');
 

@@ -340,7 +340,7 @@ test('lists held removals, and removes them only with the token typed again', as
   expect(words(held)).toMatch(/Product 2 product 2 the product S-200 1 5 100 s ago/);
   expect(words(held)).toContain('3 quantities of 3 products, 15 units in all');
   expect(words(await shown('/'))).toMatch(
-    /until you decide. What to do: .* See the list held_removals warning/,
+    /until you decide; only they are not trusted. What to do: .* See the list held_removals warning/,
   );
 
   const decided = { by: 'Ana', reason: 'end of season' };

@@ -36,16 +36,16 @@ export const CAUSES = {
   stopped: {
     severity: 'critical',
     owner: 'operator',
-    message: 'The mirror is not running, or hangs: values are not updated.',
+    message: 'The mirror is not running or hangs. Values are not updated.',
     remedy:
-      'Start the mirror: run `stock-mirror serve`, or start its unit or container. If it runs, read its log, and restart it.',
+      'Run `stock-mirror serve`, or start its unit or container. If it runs, read its log, then restart it.',
     // The alert StockMirrorDown covers it: a stopped mirror has no metrics.
     alertAfter: null,
   },
   starting: {
     severity: 'critical',
     owner: 'mirror',
-    message: 'The mirror is applying its inbox. Values are out of date until it has finished.',
+    message: 'The mirror is applying its inbox. Until it has finished, values are out of date.',
     remedy: 'Wait some minutes. If it does not finish, run `stock-mirror doctor`.',
     alertAfter: '15m',
   },
@@ -53,7 +53,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'The mirror’s disk is full: {fault}. Values are not updated. If the inbox is on that disk, webhooks are refused with 503, and what they concern is read from the store later.',
+      'The mirror’s disk is full: {fault}. Values are not updated. If the inbox is on the same disk, webhooks are refused with 503.',
     remedy: 'Free space on the disk that holds DATABASE_PATH. No restart is needed.',
     alertAfter: '1m',
     holdsReads: true,
@@ -62,7 +62,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'The inbox cannot be written: {fault}. Webhooks are refused with 503, and values are not updated. What they concern is read from the store later.',
+      'The inbox cannot be written: {fault}. Webhooks are refused with 503, and values are not updated.',
     remedy: 'Look for disk errors in the system log. No restart is needed.',
     alertAfter: '10s',
     holdsReads: true,
@@ -70,10 +70,8 @@ export const CAUSES = {
   no_receiver: {
     severity: 'critical',
     owner: 'host',
-    message:
-      'The receiver has written no heartbeat since it was last seen: it is stopped, or its disk does not answer. Webhooks are not received.',
-    remedy:
-      'Start the receiver (`ROLE=receiver`, or the unit stock-mirror-receiver), or read its log. What was missed is read from the store once it runs.',
+    message: 'The receiver is stopped, or its disk does not answer. Webhooks are not received.',
+    remedy: 'Start the receiver (`ROLE=receiver`, or the unit stock-mirror-receiver), or read its log.',
     alertAfter: '10s',
   },
   mirror_locked: {
@@ -100,7 +98,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'Deliveries arrive faster than this machine applies them. They are kept in the inbox, and values are out of date.',
+      'Webhooks arrive faster than this machine applies them. They are kept in the inbox, and values are out of date.',
     remedy: 'Give the mirror a faster disk or more CPU time. It then catches up.',
     alertAfter: '1m',
   },
@@ -108,16 +106,16 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'network',
     message:
-      'No receiver has sent a heartbeat through the stream for 7 s{how}. Deliveries that other hosts receive are missing here, and those of this host are missing there.',
+      'No receiver has sent a heartbeat through the stream for 7 s{how}. Webhooks that other hosts receive do not arrive here, and those of this host do not arrive there.',
     remedy:
-      'Check that a receiver runs, and that this host reaches the servers of STREAM_URL; `stock-mirror doctor` names the fault. Deliveries follow once the stream works again; if no receiver listened, everything is read.',
+      'Check that a receiver runs, and that this host reaches the servers of STREAM_URL; `stock-mirror doctor` names the fault.',
     alertAfter: '30s',
   },
   stream_backlog: {
     severity: 'critical',
     owner: 'host',
     message:
-      'Deliveries have waited for more than 7 s to enter or leave the stream. They are kept, but values of some mirrors are out of date.',
+      'Webhooks have waited for more than 7 s to enter or leave the stream. They are kept, but values of some mirrors are out of date.',
     remedy:
       'Look for `stream_silent` and for this cause on each receiver. If the stream works, give the machine that is behind a faster disk; `stock-mirror doctor` checks the limits of the servers.',
     alertAfter: '1m',
@@ -134,8 +132,7 @@ export const CAUSES = {
   wrong_store: {
     severity: 'critical',
     owner: 'operator',
-    message:
-      'The credentials belong to another store than the mirrored one. Nothing is read, and nothing of the other store is applied.',
+    message: 'The credentials belong to another store than the mirrored one. Nothing is read.',
     remedy:
       'Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, or set DATABASE_PATH to a new file for the other store. Then restart the mirror.',
     alertAfter: '0s',
@@ -155,7 +152,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'operator',
     message:
-      'Webhooks are missing. After the last one that arrived, {change} in the store, and no webhook told it{refused}. Other values may be wrong, so none is trusted.',
+      'Webhooks are missing. After the last one that arrived, {change} in the store, and no webhook reported it{refused}. Other values may be wrong too, so none is trusted.',
     remedy: '{correct} The next webhook that arrives ends this cause, and every product is read again.',
     alertAfter: '0s',
   },
@@ -171,9 +168,9 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'The mass-removal guard holds back removals: the store no longer shows {products}, or some of their variants or warehouses. The mirror keeps these rows, which alone are not trusted, until you decide.',
+      'The mass-removal guard holds back removals: the store no longer shows {products}, or some of their variants or warehouses. The mirror keeps these rows until you decide; only they are not trusted.',
     remedy:
-      'Check in the store whether they were deleted on purpose; its filter, permissions or data may be wrong. If they were, run `stock-mirror resync --allow-removals --by NAME --reason TEXT`. If not, correct the store and run `stock-mirror resync`.',
+      'Check in the store whether they were deleted on purpose. If they were, run `stock-mirror resync --allow-removals --by NAME --reason TEXT`. If not, correct the store (its filter, permissions or data) and run `stock-mirror resync`.',
     alertAfter: '5m',
     isUrgent: true,
   },
@@ -181,17 +178,16 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'A read request has waited for more than 15 min: reads are slow or held back, or SERVICE_MAX_RPS is too low. The values that wait for a read are not trusted.',
+      'A read request has waited for more than 15 min. The values that wait for a read are not trusted.',
     remedy:
-      'If another cause holds reads back, remove it first. Otherwise raise SERVICE_MAX_RPS as far as the store allows, and restart the mirror. If many webhooks are lost, find out why.',
+      'If another cause holds reads back, remove it first. Otherwise raise SERVICE_MAX_RPS as far as the store allows, and restart the mirror. If many webhooks are lost, find the reason.',
     alertAfter: '5m',
     isUrgent: true,
   },
   store_unreachable: {
     severity: 'warning',
     owner: 'network',
-    message:
-      'The store{at} cannot be reached{how}. Webhooks are applied; suspect values stay suspect until the store can be read.',
+    message: 'The store{at} cannot be reached{how}. Webhooks are applied, but suspect values stay suspect.',
     remedy:
       'Check SERVICE_BASE_URL and this machine’s network, DNS and certificates. The mirror retries at least every 30 s.',
     alertAfter: '10m',
@@ -200,8 +196,7 @@ export const CAUSES = {
   store_down: {
     severity: 'warning',
     owner: 'store',
-    message:
-      'The store{at} cannot be read{how}. Webhooks are applied; suspect values stay suspect until the store can be read.',
+    message: 'The store{at} cannot be read{how}. Webhooks are applied, but suspect values stay suspect.',
     remedy:
       'Wait: the mirror retries at least every 30 s. If other machines reach the store, check this machine’s network.',
     alertAfter: '10m',
@@ -211,7 +206,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'store',
     message:
-      'The store{at} does not answer in time{how}. Webhooks are applied; suspect values stay suspect until the store can be read.',
+      'The store{at} does not answer in time{how}. Webhooks are applied, but suspect values stay suspect.',
     remedy:
       'Wait: the mirror retries at least every 30 s. If this happens often, lower SERVICE_MAX_CONCURRENCY.',
     alertAfter: '10m',
@@ -221,7 +216,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'The server{at} does not answer like the store’s API, or refuses tokens that it has just issued. Webhooks are applied; suspect values stay suspect until the store can be read.',
+      'The server{at} does not answer like the store’s API, or refuses tokens that it has just issued. Webhooks are applied, but suspect values stay suspect.',
     remedy:
       'Check SERVICE_BASE_URL, whether the credentials belong to it, and any proxy or sign-in page between this machine and the store.',
     alertAfter: '10m',
@@ -231,7 +226,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'store',
     message: 'The store{at} has asked for a pause. Webhooks are applied, and reads continue after the pause.',
-    remedy: 'Nothing needs to be done. If this happens often, lower SERVICE_MAX_RPS.',
+    remedy: 'Do nothing. If this happens often, lower SERVICE_MAX_RPS.',
     alertAfter: '30m',
     holdsReads: true,
   },
@@ -239,9 +234,9 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'store',
     message:
-      '{products} cannot be read: the store refuses the reads, its answers are too large, or the reads keep failing. Suspect rows of such products stay suspect.',
+      '{products} cannot be read: the store refuses the reads, its answers are too large, or the reads keep failing. Their suspect rows stay suspect.',
     remedy:
-      'See the latest error in `stock-mirror status`, which names the product; `stock-mirror resync` tries again. If the store keeps refusing a product, report it to the store.',
+      'See the latest error in `stock-mirror status`, then try `stock-mirror resync`. If the store keeps refusing a product, report it to the store.',
     alertAfter: '30m',
   },
   list_gap: {
@@ -250,14 +245,14 @@ export const CAUSES = {
     message:
       'The store cannot list all of its products: reading its list by id fails {gap}. New products there are unknown until a webhook names them, and no deleted product is removed.',
     remedy:
-      'Report it to the store: `POST /v1/product/list` with `sort_by` id, that offset and limit 1 fails. The cause ends with the next whole list, such as that of `stock-mirror resync`.',
+      'Report it to the store: `POST /v1/product/list` with `sort_by` id, that offset and limit 1 fails. The cause ends with the next complete list, such as that of `stock-mirror resync`.',
     alertAfter: '30m',
   },
   unchecked: {
     severity: 'warning',
     owner: 'operator',
     message:
-      'Not every product is read within VERIFY_WITHIN_HOURS{because}. Values that neither a read nor a webhook has confirmed for a tenth longer are not trusted.',
+      'Not every product is read within VERIFY_WITHIN_HOURS{because}. Values that nothing has confirmed for a tenth longer than that are not trusted.',
     remedy:
       'If another cause holds reads back, remove it first. Otherwise raise SERVICE_MAX_RPS if the store allows it, or raise VERIFY_WITHIN_HOURS to the time that is needed; then restart the mirror.',
     alertAfter: '5m',
@@ -267,15 +262,15 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'network',
     message:
-      'The public port refused {requests}. If they were the store’s webhooks, their changes are missing. Some reads ask the store, and have not shown it so far.',
-    remedy: 'If strangers sent them, nothing needs to be done. If not: {correct}',
+      'The public port refused {requests}. If they were webhooks of the store, their changes are missing; reads have found none so far.',
+    remedy: 'If strangers sent them, do nothing. Otherwise: {correct}',
     alertAfter: '1h',
   },
   clock_wrong: {
     severity: 'warning',
     owner: 'host',
     message:
-      'This machine’s clock is {difference} the store’s. Quantities stay right, but times and ages are wrong by as much, and more products are read than necessary.',
+      'This machine’s clock is {difference} the store’s. Quantities stay right, but times and ages are wrong by as much.',
     remedy:
       'Synchronise this machine’s clock with NTP. If it is right, report the store’s clock to the store.',
     alertAfter: '15m',
@@ -284,7 +279,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'No webhook of the store has been accepted since the first start, or since SERVICE_WEBHOOK_SECRET was changed. It is not known whether webhooks arrive, so no value is trusted.',
+      'No webhook of the store has arrived since the first start, or since SERVICE_WEBHOOK_SECRET was changed. Until one does, no value is trusted.',
     remedy:
       'Change a quantity in the store’s app, and watch it arrive. If it does not arrive within a minute, check the webhook URL, the secret and the event in the store’s app settings, then DNS and the proxy.',
     alertAfter: '1h',
@@ -294,7 +289,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'mirror',
     message: 'The first read of the whole catalogue has not finished: {waiting}.',
-    remedy: 'Wait while the number of pending reads falls. If it does not fall, look for another cause.',
+    remedy: 'Wait. If the number of pending reads does not fall, look for another cause.',
     alertAfter: '6h',
     isCatchingUp: true,
   },
@@ -303,7 +298,7 @@ export const CAUSES = {
     owner: 'mirror',
     message:
       'Products are being read again, because webhooks may have been missed or a new epoch has begun: {waiting}. Suspect rows may be out of date; the others are right.',
-    remedy: 'Wait while the number of pending reads falls. If it does not fall, look for another cause.',
+    remedy: 'Wait. If the number of pending reads does not fall, look for another cause.',
     alertAfter: '1h',
     isCatchingUp: true,
   },
