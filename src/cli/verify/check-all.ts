@@ -28,7 +28,6 @@ interface CheckDeps {
 const AGAIN_AFTER_MS = 3_000;
 const MAX_CHECKS = 6;
 const MAX_FAILURES = 6;
-const IDLE_MS = 50;
 /** Other failures would also affect further requests. */
 const OF_ONE_PRODUCT: ReadonlySet<string> = new Set([
   'rejected',
@@ -40,8 +39,6 @@ const OF_ONE_PRODUCT: ReadonlySet<string> = new Set([
 
 interface Check {
   readonly productId: string;
-  /** By the monotonic clock. */
-  readonly notBeforeMs: number;
   readonly failures: number;
   /** The differences of each earlier check. */
   readonly earlier: readonly (readonly Difference[])[];
@@ -53,69 +50,35 @@ type Result =
 
 type Outcome = Result | { readonly kind: 'again'; readonly check: Check };
 
-/** @throws ServiceError if further requests would fail too; Error for another store; the signal's reason. */
+/**
+ * Checks all products, then in further rounds those whose check must be repeated.
+ * @throws ServiceError if further requests would fail too; Error for another store; the signal's reason.
+ */
 export async function checkAll(deps: CheckDeps, productIds: readonly string[]): Promise<Verdict> {
   const { concurrency, onProgress, signal, againAfterMs = AGAIN_AFTER_MS } = deps;
-  const checks = new Checks(productIds);
   const results: Result[] = [];
   let drift = 0;
-  const work = async (): Promise<void> => {
-    for (;;) {
-      signal.throwIfAborted();
-      const check = checks.take();
-      if (check !== null) {
+  let round = productIds.map((productId): Check => ({ productId, failures: 0, earlier: [] }));
+  while (round.length > 0) {
+    const again: Check[] = [];
+    const waiting = round.values();
+    const work = async (): Promise<void> => {
+      for (const check of waiting) {
+        signal.throwIfAborted();
         const outcome = await outcomeOf(check, deps);
-        if (outcome.kind === 'again') checks.repeat(outcome.check, againAfterMs);
+        if (outcome.kind === 'again') again.push(outcome.check);
         else {
           results.push(outcome);
           if (outcome.kind === 'compared') drift += outcome.drift.length;
           onProgress(results.length, drift);
         }
-        checks.ended();
-      } else if (checks.areDone) return;
-      else await sleep(IDLE_MS, undefined, { signal });
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, work));
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+    round = again;
+    if (round.length > 0) await sleep(againAfterMs, undefined, { signal });
+  }
   return verdictOf(results);
-}
-
-/** The checks to be made: those to be repeated first, once they are due. */
-class Checks {
-  readonly #productIds: Iterator<string, undefined>;
-  /** In the order in which they are due. */
-  readonly #repeated: Check[] = [];
-  #underWay = 0;
-
-  constructor(productIds: readonly string[]) {
-    this.#productIds = productIds.values();
-  }
-
-  /** Nothing is left, and no check under way can ask for another one. Call it once `take` has returned null. */
-  get areDone(): boolean {
-    return this.#repeated.length === 0 && this.#underWay === 0;
-  }
-
-  take(): Check | null {
-    const check = this.#next();
-    if (check !== null) this.#underWay += 1;
-    return check;
-  }
-
-  #next(): Check | null {
-    const [first] = this.#repeated;
-    if (first !== undefined && first.notBeforeMs <= performance.now()) return this.#repeated.shift() ?? null;
-    const { value: productId } = this.#productIds.next();
-    return productId === undefined ? null : { productId, notBeforeMs: 0, failures: 0, earlier: [] };
-  }
-
-  repeat(check: Check, afterMs: number): void {
-    this.#repeated.push({ ...check, notBeforeMs: performance.now() + afterMs });
-  }
-
-  ended(): void {
-    this.#underWay -= 1;
-  }
 }
 
 async function outcomeOf(check: Check, { read, isNamed }: CheckDeps): Promise<Outcome> {
