@@ -6,6 +6,7 @@ import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { inboxPath } from '../inbox/inbox-file.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/open-for-queries.ts';
+import { countsShape } from '../ops/shared/shapes.ts';
 import { fullReadWords, sellableWords } from '../ops/shared/words.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { verdictOf } from '../ops/state/state.ts';
@@ -27,37 +28,8 @@ import { readReceiverState } from './status/receiver.ts';
 
 type Status = z.infer<typeof stateSchema>;
 
-/** Absent while the mirror's file cannot be read. */
-const countsSchema = z.object({
-  epoch: z.string(),
-  last_seq: z.number(),
-  last_delivery_at: z.number().nullable(),
-  last_accepted_at: z.number().nullable(),
-  last_full_sync_at: z.number().nullable(),
-  last_full_read: z
-    .object({
-      run_id: z.number(),
-      finished_at: z.number(),
-      took_ms: z.number(),
-      products: z.number(),
-      differences: z.number(),
-      failed: z.number(),
-    })
-    .nullable(),
-  oldest_verified_at: z.number().nullable(),
-  products: z.number(),
-  variants: z.number(),
-  levels: z.number(),
-  sellable: z.object({ total: z.number(), trusted: z.number().nullable() }),
-  pending_reads: z.number(),
-  open_gaps: z.number(),
-  pending_removals: z.number(),
-  searched_variants: z.number(),
-  dead_letters: z.number(),
-  last_read_error: z.string().nullable(),
-  deliveries_behind: z.number().nullable(),
-  behind_since: z.number().nullable(),
-});
+/** Without the process, the inbox may be unreadable. */
+const countsSchema = z.object(countsShape).extend({ deliveries_behind: z.int().nullable() });
 
 export function createCommand(): Command {
   const command = new Command('status')

@@ -5,6 +5,7 @@ import { nextOf, whyStartOver, type ChangeFeed, type StartOver } from '../feed/c
 import { followChanges } from '../feed/follow-changes.ts';
 import type { Streams } from '../feed/streams.ts';
 import type { OpsEnv } from '../shared/env.ts';
+import { epochSchema, lastSeqSchema } from '../shared/shapes.ts';
 import type { TrustFeed } from '../feed/trust-feed.ts';
 import {
   answers,
@@ -16,7 +17,7 @@ import {
   withRefusals,
   type ApiRouter,
 } from './router.ts';
-import { changeSchema, epochSchema, lastSeqSchema, trustSchema, type Change } from './rows.ts';
+import { changeSchema, trustSchema, type Change } from './rows.ts';
 
 const CONTRACT = [
   'Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice.',

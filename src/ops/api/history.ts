@@ -1,9 +1,10 @@
 import { z } from '@hono/zod-openapi';
 import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
 import type { MirrorReader } from '../../mirror/mirror.ts';
+import { instant } from '../shared/shapes.ts';
 import { readReasonWords } from '../shared/words.ts';
 import { apiRouter, endOf, flagParameter, listEnd, newestFirst, reading, type ApiRouter } from './router.ts';
-import { changeSchema, instant, type Change } from './rows.ts';
+import { changeSchema, type Change } from './rows.ts';
 
 const EXPLAINED_REASONS = DRIFT_REASONS.map((reason) => `${reason} (${readReasonWords(reason)})`).join(', ');
 

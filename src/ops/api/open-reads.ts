@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import type { MirrorReader } from '../../mirror/mirror.ts';
 import type { OpenReadKind } from '../../mirror/queries/open-reads.ts';
+import { instant, instantOrNull } from '../shared/shapes.ts';
 import { apiRouter, endOf, limitParameter, listEnd, reading, type ApiRouter } from './router.ts';
-import { instant, instantOrNull } from './rows.ts';
 
 const KINDS = ['held', 'failing'] as const satisfies readonly OpenReadKind[];
 

@@ -4,12 +4,11 @@ import { READ_REASONS } from '../../core/drift-reasons.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { WHY_NOT, type WhyNot } from '../../mirror/file/suspicion.ts';
+import { instant, instantOrNull } from '../shared/shapes.ts';
 
-export const instant = z.int().meta({ description: 'Epoch milliseconds.' });
 const flag = z.union([z.literal(0), z.literal(1)]);
 const textOrNull = z.string().nullable();
 const quantityOrNull = z.number().nullable();
-export const instantOrNull = instant.nullable();
 
 const suspect = flag.meta({ description: '1: the value may be out of date; a read of it is due.' });
 const source = z.enum(SOURCES).meta({ description: 'A webhook, or a read from the store.' });
@@ -138,9 +137,3 @@ export const changeSchema = z
   })
   .openapi('Change');
 export type Change = z.infer<typeof changeSchema>;
-
-export const epochSchema = z
-  .string()
-  .meta({ description: 'Identifies the mirror’s history: when it changes, start over.' });
-
-export const lastSeqSchema = z.int().meta({ description: 'The last number issued.' });

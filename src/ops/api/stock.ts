@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import type { MirrorReader } from '../../mirror/mirror.ts';
+import { epochSchema, instant, lastSeqSchema } from '../shared/shapes.ts';
 import {
   apiRouter,
   endOf,
@@ -10,9 +11,6 @@ import {
   type ApiRouter,
 } from './router.ts';
 import {
-  epochSchema,
-  instant,
-  lastSeqSchema,
   sellableRowSchema,
   stockRowSchema,
   variantRowSchema,
