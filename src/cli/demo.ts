@@ -109,10 +109,8 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     const title = `A simulated store with ${products} products, a mirror of its stock, and a bad network between them`;
     write(`\n${colours.bold(title)}\n`);
     mirror = await start(PORTS.webhooks, PORTS.ops).catch(() => start(0, 0));
-    sandbox.mirrorUrl = `http://127.0.0.1:${mirror.opsPort}/`;
-    write(
-      `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
-    );
+    const mirrorUrl = `http://127.0.0.1:${mirror.opsPort}/`;
+    write(`  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(mirrorUrl)}\n`);
     await untilLive(mirror.ops, sandbox, wait);
     story.say(`the mirror has read every product: ${soldWords(story.compare())}`);
 
@@ -150,7 +148,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     if (seconds === undefined && isWatched) {
       write(
         `\nStock continues to change, without faults. To lose a webhook, press the button on ${sandbox.baseUrl}/\n` +
-          `Its repair shows there, here and on ${sandbox.mirrorUrl}. Ctrl-C ends the demo.\n`,
+          `Its repair shows there, here and on ${mirrorUrl}. Ctrl-C ends the demo.\n`,
       );
       story.examples = Number.POSITIVE_INFINITY;
       sandbox.traffic.start(CALM_RATE);

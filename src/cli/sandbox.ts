@@ -18,7 +18,6 @@ interface SandboxOptions {
   readonly rate: number;
   readonly seed: number;
   readonly webhookUrl: string;
-  readonly mirrorUrl: string;
   readonly faults: z.output<typeof faultsSchema>;
 }
 
@@ -33,12 +32,6 @@ export function createCommand(): Command {
     .option('--rate <changes>', 'stock changes per second; 0 for none', decimal(0, 10_000), 2)
     .option('--seed <number>', SEED_TEXT, whole(0, 4_294_967_295), 1)
     .option('--webhook-url <url>', 'the receiver of webhooks', webUrl, 'http://127.0.0.1:8787/webhooks')
-    .option(
-      '--mirror-url <url>',
-      'the mirror’s page, for links to its rows',
-      webUrl,
-      'http://127.0.0.1:8788/',
-    )
     .option('--faults <json>', 'faults of the network and of the store', faults, {})
     .action(runSandbox);
   return explained(command, {

@@ -21,7 +21,6 @@ export interface StoreOptions {
   readonly seed?: number;
   readonly products?: number;
   readonly webhookUrl?: string | null;
-  readonly mirrorUrl?: string | null;
   readonly clientSecret?: string;
   readonly webhookSecret?: string;
   readonly clockOffsetMs?: number;
@@ -119,7 +118,6 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     losses,
     requests,
     courier: orderDesk.courier,
-    mirrorUrl: options.mirrorUrl ?? null,
     /** The secret in force, also after `oauth.replaceSecret`. */
     get clientSecret() {
       return oauth.clientSecret;

@@ -15,8 +15,8 @@ test('writes a line every 3 s, with the rate, the time that is left and what was
   expect(linesAt(2_999, 0, 0)).toBe('');
   expect(linesAt(1, 0, 0)).toBe('reading the list of products\n');
   expect(linesAt(1_000, 100, 2_000)).toBe('');
-  expect(linesAt(2_000, 120, 2_000, 1)).toBe('120/2000 products, 10.0/s, 4 min left, 1 difference\n');
-  expect(linesAt(3_000, 1_950, 2_000)).toBe('1950/2000 products, 370.0/s, 1 s left\n');
+  expect(linesAt(2_000, 120, 2_000, 1)).toBe('120/2000 products, 10.0/s, 3 min left, 1 difference\n');
+  expect(linesAt(3_000, 1_950, 2_000)).toBe('1950/2000 products, 370.0/s, 0.1 s left\n');
   expect(linesAt(3_000, 2_000, 2_000)).toMatch(/^2000\/2000 products, [\d.]+\/s\n$/);
   progress.say('waiting: a\u001bb');
   expect(String(stream.read())).toBe('waiting: a\\u001bb\n');

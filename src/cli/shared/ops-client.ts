@@ -24,18 +24,9 @@ export interface OpsClient {
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T | null>;
 }
 
-/** The mirror that listens serves another file. */
-export class OtherMirrorError extends Error {
-  override readonly name = 'OtherMirrorError';
-}
-
 /** The connection broke or timed out, or the mirror cannot answer at the moment. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
-}
-
-export class WrongTokenError extends Error {
-  override readonly name = 'WrongTokenError';
 }
 
 const TIMEOUT_MS = 10_000;
@@ -81,7 +72,7 @@ export function opsClient({ host, port, token, readToken }: Config['ops']): OpsC
 
 /**
  * The status of the process that serves the database; null if none of its role listens.
- * @throws OtherMirrorError if another one listens, so that no command acts on the wrong mirror.
+ * @throws Error if another one listens, so that no command acts on the wrong mirror.
  */
 export async function statusOfOwn(
   { ops, database, role }: Pick<Config, 'ops' | 'database' | 'role'>,
@@ -95,7 +86,7 @@ export async function statusOfOwn(
   if (isOnlyReceiver || status.lock_id === undefined || status.lock_id === null) return status;
   const own = lockIdOf(database.path);
   if (own !== null && own === status.lock_id) return status;
-  throw new OtherMirrorError(
+  throw new Error(
     `the mirror at ${baseUrlOf(ops)} has the file ${status.database ?? 'of another path'}, ` +
       `not ${database.path}: correct DATABASE_PATH, or OPS_HOST and OPS_PORT`,
   );
@@ -110,7 +101,7 @@ function refusal(base: string, status: number, json: unknown): Error {
     );
   }
   if (status === 401) {
-    return new WrongTokenError(
+    return new Error(
       `the mirror at ${base} requires its OPS_TOKEN, ` +
         'or OPS_READ_TOKEN for commands that only read: give this command the same value',
     );

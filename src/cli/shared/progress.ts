@@ -1,5 +1,5 @@
 /** Progress of long work: a line every few seconds. */
-import { counted } from '../../platform/amounts.ts';
+import { counted, duration } from '../../platform/amounts.ts';
 import { visible } from '../../platform/visible.ts';
 
 interface Work {
@@ -41,12 +41,8 @@ function describer({ unit, atFirst }: typeof PRODUCTS): (work: Work) => string {
     const perSecond = seconds < 0.5 ? 0 : (done - first.done) / seconds;
     const parts = [`${done}/${total} ${unit}`];
     if (perSecond > 0) parts.push(`${perSecond.toFixed(1)}/s`);
-    if (perSecond > 0 && done < total) parts.push(`${duration((total - done) / perSecond)} left`);
+    if (perSecond > 0 && done < total) parts.push(`${duration(((total - done) / perSecond) * 1_000)} left`);
     if (drift > 0) parts.push(counted(drift, 'difference'));
     return parts.join(', ');
   };
-}
-
-function duration(seconds: number): string {
-  return seconds < 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
 }

@@ -4,7 +4,6 @@ import type { Run } from '../../core/runs.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import type { OpsDeps } from '../shared/operator.ts';
-import { viewRun } from '../shared/run-view.ts';
 import { decisionSchema, runShape } from '../shared/shapes.ts';
 import {
   answers,
@@ -92,12 +91,6 @@ type RunsDeps = Pick<OpsDeps, 'reader' | 'operator' | 'token'>;
 
 export function runsRoutes({ reader, operator, token }: RunsDeps): ApiRouter {
   const app = apiRouter();
-  const runOf = async (text: string): Promise<Run | null> => {
-    const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
-    return id === null ? null : reader.ask('runById', { id });
-  };
-  const unknownRun = (id: string) => errorBody('not_found', `there is no run ${id}`);
-
   app.openapi(list, async (c) => {
     const { after: before = Number.MAX_SAFE_INTEGER, limit } = c.req.valid('query');
     const found = await reader.ask('latestRuns', { limit: limit + 1, before });
@@ -110,8 +103,9 @@ export function runsRoutes({ reader, operator, token }: RunsDeps): ApiRouter {
 
   app.openapi(one, async (c) => {
     const { id } = c.req.valid('param');
-    const run = await runOf(id);
-    return run === null ? c.json(unknownRun(id), 404) : c.json(viewRun(run), 200);
+    const run = /^[0-9]{1,15}$/.test(id) ? await reader.ask('runById', { id: Number(id) }) : null;
+    if (run === null) return c.json(errorBody('not_found', `there is no run ${id}`), 404);
+    return c.json(viewRun(run), 200);
   });
 
   app.openapi(resync, async (c) => {
@@ -123,4 +117,23 @@ export function runsRoutes({ reader, operator, token }: RunsDeps): ApiRouter {
     return c.json({ run_id: id, joined }, 202);
   });
   return app;
+}
+
+function viewRun(run: Run) {
+  return {
+    run_id: run.id,
+    kind: run.kind,
+    state: run.state,
+    started_at: run.startedAtMs,
+    finished_at: run.finishedAtMs,
+    total: run.total,
+    done: run.done,
+    drift: run.drift,
+    removed: run.removed,
+    allowed_by: run.allowedBy,
+    allowed_why: run.allowedWhy,
+    failed: run.failed,
+    list_gap: run.listGap,
+    error: run.error,
+  };
 }

@@ -10,7 +10,7 @@ const LOSSES_SHOWN = 3;
 const DELIVERIES_SHOWN = 8;
 const ITEMS_SHOWN = 3;
 
-export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
+export function lossesView({ losses }: Store, action: string): Html {
   return html`<article id="losses" aria-labelledby="losses-title">
     <header>
       <h2 id="losses-title">Lose a webhook</h2>
@@ -21,12 +21,12 @@ export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
       that webhook is sent.
     </p>
     <ol id="losses-list">
-      ${losses.recent.slice(0, LOSSES_SHOWN).map((loss) => lossCard(loss, mirrorUrl))}
+      ${losses.recent.slice(0, LOSSES_SHOWN).map(lossCard)}
     </ol>
   </article>`;
 }
 
-function lossCard(loss: Loss, mirrorUrl: string | null): Html {
+function lossCard(loss: Loss): Html {
   const { variant, warehouseId, lost, change, revealedBy, readAtMs } = loss;
   const step = (style: string, word: string, words: Html | string): Html =>
     html`<li><b class="state ${style}">${word}</b> ${words}</li>`;
@@ -56,7 +56,7 @@ function lossCard(loss: Loss, mirrorUrl: string | null): Html {
     );
   }
   return html`<li id="loss-${lost.delivery.requestId}">
-    <b>${inMirror(mirrorUrl, variant.id, labelOf(variant))}</b>
+    <b>${labelOf(variant)}</b>
     <span class="quiet">in warehouse ${warehouseId}</span>
     <ol>
       ${steps}
@@ -64,7 +64,7 @@ function lossCard(loss: Loss, mirrorUrl: string | null): Html {
   </li>`;
 }
 
-export function webhooksView({ deliveries, network, requests, mirrorUrl }: Store): Html {
+export function webhooksView({ deliveries, network, requests }: Store): Html {
   const { counts } = deliveries;
   return html`<article id="webhooks" aria-labelledby="webhooks-title">
     <header><h2 id="webhooks-title">Webhooks</h2></header>
@@ -78,10 +78,7 @@ export function webhooksView({ deliveries, network, requests, mirrorUrl }: Store
       }
     </p>
     <ol id="webhooks-list">
-      ${deliveries.records
-        .slice(-DELIVERIES_SHOWN)
-        .reverse()
-        .map((record) => deliveryCard(record, mirrorUrl))}
+      ${deliveries.records.slice(-DELIVERIES_SHOWN).reverse().map(deliveryCard)}
     </ol>
     <p class="quiet">
       API requests:
@@ -94,7 +91,7 @@ export function webhooksView({ deliveries, network, requests, mirrorUrl }: Store
   </article>`;
 }
 
-function deliveryCard(record: DeliveryRecord, mirrorUrl: string | null): Html {
+function deliveryCard(record: DeliveryRecord): Html {
   const { delivery, duplicate, createdAtMs } = record;
   const { requestId, items } = delivery;
   return html`<li id="hook-${requestId}${duplicate ? `-${createdAtMs}` : ''}">
@@ -104,7 +101,7 @@ function deliveryCard(record: DeliveryRecord, mirrorUrl: string | null): Html {
       ${duplicate ? html`<span class="quiet">same bytes again</span>` : ''}
       <span class="quiet push">${timeView(createdAtMs)}</span>
     </div>
-    ${items.slice(0, ITEMS_SHOWN).map((item) => itemLine(item, mirrorUrl))}
+    ${items.slice(0, ITEMS_SHOWN).map(itemLine)}
     ${items.length > ITEMS_SHOWN ? html`<div class="quiet">and ${items.length - ITEMS_SHOWN} more</div>` : ''}
   </li>`;
 }
@@ -121,18 +118,11 @@ function fateOf({ outcome, status, ms, sentAtMs, problem }: DeliveryRecord): Htm
   return html`<b class="state ${style}">${word}</b> ${more}`;
 }
 
-function itemLine(item: SentItem, mirrorUrl: string | null): Html {
+function itemLine(item: SentItem): Html {
   return html`<div>
-    ${inMirror(mirrorUrl, item.id, item.sku === '' ? item.id : item.sku)}
+    ${item.sku === '' ? item.id : item.sku}
     <b>${item.old} → ${item.new}</b> ${item.reason} <span class="quiet">in ${item.warehouse_id}</span>
   </div>`;
-}
-
-/** Links the words to the variant's page in the mirror. */
-function inMirror(mirrorUrl: string | null, variantId: string, words: string): Html | string {
-  if (mirrorUrl === null) return words;
-  const url = new URL(`variants/${encodeURIComponent(variantId)}`, `${mirrorUrl.replace(/\/+$/, '')}/`);
-  return html`<a href="${url.href}" title="In the mirror">${words}</a>`;
 }
 
 /** In the machine's time zone, which is also the reader's. */
