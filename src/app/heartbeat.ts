@@ -26,14 +26,13 @@ export function startHeartbeat(deps: HeartbeatDeps): HeartbeatTimer {
     log.debug(fields, 'the heartbeat could not be written into the mirror’s file'),
   );
   let showing: Promise<void> | null = null;
-  const showNow = async (): Promise<void> => {
-    onReceiver(inbox.receiver());
-    // It is applied after the inbox, so a time that may have been missed is known before readers see the heartbeat.
-    await show(Date.now()).catch((error: unknown) => failed('failures', { err: error }));
-  };
-  // One at a time: while the mirror is behind, heartbeats must not pile up.
+  // It is applied after the inbox, so a time that may have been missed is known before readers see the heartbeat.
+  const showNow = (): Promise<void> =>
+    show(Date.now()).catch((error: unknown) => failed('failures', { err: error }));
   const beat = (): Promise<void> => {
     followReceiver();
+    onReceiver(inbox.receiver());
+    // One at a time: while the mirror is behind, heartbeats must not pile up.
     return (showing ??= showNow().finally(() => (showing = null)));
   };
   const timer = setInterval(() => void beat(), EVERY_MS);

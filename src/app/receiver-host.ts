@@ -57,7 +57,6 @@ export async function startReceiverHost(
       log,
     });
     const ops = await listenPrivately(platform.listen, app, config.ops);
-    watch.start();
     return {
       webhook: receiver.webhook,
       ops,

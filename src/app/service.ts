@@ -133,7 +133,6 @@ async function startMirrorHost(
       stopping: stopping.signal,
     });
     ops = await listenPrivately(platform.listen, app, config.ops);
-    watch.start();
     timeline.start();
     sampler.start();
     reconciler.start();

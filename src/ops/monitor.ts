@@ -80,7 +80,12 @@ export class Monitor {
    */
   receive(row: ReceiverRow | null): ReportedSince | null {
     const next = reportOf(row);
-    if (row === null || next === null) return null;
+    const news = next === null ? null : this.#count(next);
+    this.#state?.received(row, next);
+    return news;
+  }
+
+  #count(next: ReceiverReport): ReportedSince {
     const counted = reportedSince(this.#report, next);
     // The counters are those of the receiver's process, whose answers of earlier hours are no news of this one.
     const isOfEarlier = this.#report === null && !this.#runsReceiver;
@@ -95,7 +100,6 @@ export class Monitor {
       refused: news.refused.reduce((sum, { count }) => sum + count, 0),
       slowestMs: next.slowestMs,
     });
-    this.#state?.received(row, next);
     return news;
   }
 
@@ -146,7 +150,6 @@ export class Monitor {
     });
     return {
       state: watch,
-      start: () => watch.start(),
       stop(): void {
         stopListening?.();
         watch.stop();
@@ -157,7 +160,6 @@ export class Monitor {
 
 export interface Watch {
   readonly state: StateWatch;
-  start(): void;
   stop(): void;
 }
 

@@ -33,7 +33,6 @@ export interface StateWatchDeps {
 
 type HeartbeatFacts = Pick<ProcessFacts, 'isReady' | 'lateSinceMs'>;
 
-const EVERY_MS = 1_000;
 /** An ordinary start takes less, and is not logged as a cause. */
 const START_WITHIN_MS = 10_000;
 
@@ -54,7 +53,6 @@ export class StateWatch {
   #file: StateFacts | null = null;
   readonly #since = new Map<CauseCode, number>();
   #logged: Verdict['state'] | null = null;
-  #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
 
   constructor(deps: StateWatchDeps) {
@@ -125,28 +123,23 @@ export class StateWatch {
     return isWritten;
   }
 
-  /** The receiver's last heartbeat and report. */
-  received(row: ReceiverRow, report: ReceiverReport): void {
-    this.#row = row;
-    this.#report = report;
-    this.#receiverAliveAtMs = row.clockMs ?? this.#receiverAliveAtMs;
+  /** Takes the receiver's last heartbeat and report, null while there is none; call it each second. */
+  received(row: ReceiverRow | null, report: ReceiverReport | null): void {
+    if (row !== null && report !== null) {
+      this.#row = row;
+      this.#report = report;
+      this.#receiverAliveAtMs = row.clockMs ?? this.#receiverAliveAtMs;
+    }
+    if (!this.#isWritten()) this.#log(this.#alone());
   }
 
   troubled(error: PlainError | null): void {
     this.#trouble = error;
   }
 
-  start(): void {
-    this.#timer = setInterval(() => {
-      if (!this.#isWritten()) this.#log(this.#alone());
-    }, EVERY_MS);
-    this.#timer.unref();
-  }
-
   /** Logs nothing more: the end of the receiver, which a last heartbeat shows, is no fault while both stop. */
   stop(): void {
     this.#isStopped = true;
-    if (this.#timer !== null) clearInterval(this.#timer);
   }
 
   #log(next: Verdict): void {

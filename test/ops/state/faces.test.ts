@@ -74,7 +74,6 @@ async function startMirror(): Promise<Mirror> {
   const database = { path, lockId: lockIdOf(path) };
   const ops = await startOps(databases, { operator, now, state: sampler, watch: watch.state, database });
   const beat = () => watch.state.beat(Date.now()).catch(() => undefined);
-  watch.start();
   onTestFinished(() => watch.stop());
   return { facts, databases, monitor, ops, logged, beat, path, unlock: () => lock.release() };
 }
