@@ -5,6 +5,7 @@ import { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { commandsOf } from '../platform/own-command.ts';
 import { runReceiver } from '../receiver/run-receiver.ts';
+import { alertSender } from './alerts.ts';
 import { listenPrivately } from './ports.ts';
 import type { Platform, RunningService } from './platform.ts';
 import { receiverSettings } from './receiver-settings.ts';
@@ -33,6 +34,7 @@ export async function startReceiverHost(
     hasStream: config.stream !== null,
     now,
     log,
+    alerts: alertSender(config, now, log),
   });
   const takeReport = (): void => void monitor.receive(inbox.receiver());
   takeReport();

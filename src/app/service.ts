@@ -14,6 +14,7 @@ import { runReceiver, type ReceiverEvents, type RunningReceiver } from '../recei
 import type { ServiceConnectionOptions } from '../store-api/client.ts';
 import { Connection } from '../stream/connection.ts';
 import { shareLockout } from '../stream/lockout.ts';
+import { alertSender } from './alerts.ts';
 import { hasCaughtUp, startHeartbeat } from './heartbeat.ts';
 import { openMirror } from './mirror.ts';
 import { listenPrivately } from './ports.ts';
@@ -79,6 +80,7 @@ async function startMirrorHost(
     log,
     plotted: timeline,
     isReady: () => hasCaughtUp(databases.inbox.receiver()),
+    alerts: alertSender(config, now, log),
   });
   const heartbeat = startHeartbeat({
     inbox: databases.inbox,

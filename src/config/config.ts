@@ -121,6 +121,7 @@ function read(from: Partial<Sources>) {
     },
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
+    alerts: { url: values.ALERT_URL ?? null, pingUrl: values.ALERT_PING_URL ?? null },
     /** null if this is the only machine. */
     stream:
       values.STREAM_URL === null

@@ -33,6 +33,13 @@ export const baseUrl = kind(
   'hidden',
 );
 
+/** It may contain a token. */
+export const secretUrl = kind(
+  'an http or https address',
+  (text) => (/^https?:/i.test(text) && URL.canParse(text) ? new Secret(text) : undefined),
+  'secret',
+);
+
 export const streamUrls = kind(
   '`nats://HOST:PORT` or `tls://HOST:PORT`, with commas between servers of one cluster',
   (text): readonly string[] | undefined => {

@@ -61,6 +61,14 @@ export const VARIABLES = {
     'Token of the private listener; required unless `OPS_HOST` is a loopback address',
   ),
   OPS_READ_TOKEN: optional(is.bearerToken, 'Token for programs that only read: allows `GET` and `HEAD`'),
+  ALERT_URL: optional(
+    is.secretUrl,
+    'Address that gets a POST when an urgent cause begins or ends ([alerts](operating.md#metrics-and-alerts))',
+  ),
+  ALERT_PING_URL: optional(
+    is.secretUrl,
+    'Address that gets a GET each minute, for a service that notices when they stop',
+  ),
   STREAM_URL: optional(
     is.streamUrls,
     'NATS servers that carry deliveries between [several machines](several-machines.md)',

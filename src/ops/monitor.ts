@@ -17,6 +17,7 @@ import { createCounting } from './metrics/counting.ts';
 import { registerDurations } from './metrics/durations.ts';
 import { createStateGauges, createStreamGauges } from './metrics/state-gauges.ts';
 import type { Operator } from './shared/operator.ts';
+import type { AlertSender } from './state/alert-sender.ts';
 import type { StateSampler } from './state/state-sampler.ts';
 import { StateWatch } from './state/state-watch.ts';
 
@@ -33,6 +34,7 @@ interface WatchedMirror {
   readonly log: Logger;
   readonly plotted?: Plotted;
   readonly isReady?: () => boolean;
+  readonly alerts?: Pick<AlertSender, 'observe' | 'stop'> | null;
 }
 
 interface Plotted {
@@ -124,6 +126,7 @@ export class Monitor {
     log,
     plotted,
     isReady = () => true,
+    alerts = null,
   }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
@@ -137,6 +140,7 @@ export class Monitor {
       clockAheadMs: this.clockAheadMs,
       status: () => sampler?.last?.status ?? null,
       isReady,
+      ...(alerts === null ? {} : { observed: alerts.observe }),
     });
     createStateGauges(this.registry, now, () => ({
       sample: sampler?.last ?? null,
@@ -153,6 +157,7 @@ export class Monitor {
       stop(): void {
         stopListening?.();
         watch.stop();
+        alerts?.stop();
       },
     };
   }

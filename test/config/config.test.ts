@@ -109,6 +109,7 @@ describe('defaults', () => {
       },
       warehouseNames: {},
       retentionDays: 30,
+      alerts: { url: null, pingUrl: null },
       stream: null,
       role: 'both',
       command: null,

@@ -463,6 +463,7 @@ export class Machine {
       ops: { host: '127.0.0.1', port: PORT.ops, token: null, readToken: null },
       schedules,
       warehouseNames: new Map(),
+      alerts: { url: null, pingUrl: null },
       retentionDays,
       stream: stream === undefined ? null : STREAM,
       role: this.#options.role,

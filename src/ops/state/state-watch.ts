@@ -27,6 +27,8 @@ export interface StateWatchDeps {
   readonly verification: () => VerificationBound | null;
   /** The last sample. */
   readonly status: () => Pick<Status, 'pending_reads'> | null;
+  /** Called once a second with what every face shows. */
+  readonly observed?: (verdict: Verdict) => void;
   /** The receiver lives, and everything that was in the stream at the start is in the inbox. */
   readonly isReady: () => boolean;
 }
@@ -145,6 +147,7 @@ export class StateWatch {
   #log(next: Verdict): void {
     if (this.#isStopped) return;
     const { log } = this.#deps;
+    this.#deps.observed?.(next);
     const isStarting =
       this.#deps.now() - this.#startedAtMs < START_WITHIN_MS &&
       next.causes.some(({ code }) => code === 'starting');
