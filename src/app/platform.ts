@@ -10,7 +10,7 @@ import {
 import { realMirror, type MirrorPlatform } from './mirror.ts';
 
 export interface Platform extends MirrorPlatform, ReceiverPlatform {
-  /** Takes over from a receiver that was started in a thread of its own; null: it runs in this thread. */
+  /** Takes over from a receiver that was started in a separate thread; null: it runs in this thread. */
   readonly receiverThread: ((events: ReceiverEvents) => Promise<RunningReceiver>) | null;
 }
 

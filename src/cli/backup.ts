@@ -17,7 +17,7 @@ interface BackupOptions {
 export function createCommand(): Command {
   const command = new Command('backup')
     .argument('[file]', 'the copy of the mirror; it appears whole or not at all')
-    .option('--restore <file>', 'put this copy in the place of the mirror, which must be stopped')
+    .option('--restore <file>', 'replace the mirror, which must be stopped, by this copy')
     .option('--force', 'replace FILE')
     .option('--json', 'print the result as JSON')
     .action(async (file: string | undefined, options: BackupOptions, command: Command) => {

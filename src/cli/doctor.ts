@@ -44,7 +44,7 @@ const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['rol
 export function createCommand(): Command {
   const command = new Command('doctor')
     .option('--full', 'also check every index of the database against its table, which takes longer')
-    .option('--settings', 'show every setting, also those that have their default')
+    .option('--settings', 'show every setting, including defaults')
     .option('--json', 'print the checks and all settings as JSON')
     .action(async (options: DoctorOptions) => {
       process.exitCode = await doctor(options);
@@ -52,7 +52,7 @@ export function createCommand(): Command {
   return explained(command, {
     notes: `
 It changes nothing, and may run while the mirror runs. It requests a token from the store only if no cached token is valid,
-and never after the store has refused the present credentials. Exit code 2: the configuration is wrong.`,
+and never after the store has refused the current credentials. Exit code 2: the configuration is wrong.`,
     examples: [
       { what: 'all checks, each with its remedy', run: 'stock-mirror doctor' },
       {

@@ -60,7 +60,7 @@ export function createCommand(): Command {
       'remove what the store no longer shows and the mass-removal guard holds back; with --product, only of these ' +
         'products',
     )
-    .option('--by <name>', 'with --allow-removals: who has decided it')
+    .option('--by <name>', 'with --allow-removals: who decided')
     .option('--reason <text>', 'with --allow-removals: why, for the log and the run')
     .option('--json', 'print the finished run as JSON')
     .action(async (options: ResyncOptions, command: Command) => {

@@ -35,7 +35,7 @@ and the secret are right, and nothing about the store. Exit code 0: a 2xx answer
     examples: [
       { what: 'to HOST and PORT', run: 'stock-mirror send' },
       {
-        what: 'by way of the public address',
+        what: 'through the public address',
         run: 'stock-mirror send --url https://mirror.example/webhooks',
       },
     ],

@@ -35,7 +35,7 @@ export function createCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
     .option('--wait', 'wait until the state is live')
-    .option('--timeout <seconds>', 'how long to wait at most', decimal(0, 1e6))
+    .option('--timeout <seconds>', 'maximum time to wait', decimal(0, 1e6))
     .action(async (options: StatusOptions, command: Command) => {
       if (options.timeout !== undefined && options.wait !== true) {
         command.error('error: --timeout needs --wait');

@@ -9,7 +9,7 @@ const VERBS: Readonly<Record<string, readonly [summary: string, load: Load]>> = 
     () => import('./serve.ts'),
   ],
   resync: [
-    'let the running mirror read the whole catalogue again, or single products, and show the progress',
+    'ask the running mirror to read the whole catalogue or some products again, and show the progress',
     () => import('./resync.ts'),
   ],
   verify: [
@@ -26,7 +26,7 @@ const VERBS: Readonly<Record<string, readonly [summary: string, load: Load]>> = 
     () => import('./export.ts'),
   ],
   backup: [
-    'copy the mirror to FILE while it runs, checked and on disk; or put a copy back (--restore)',
+    'copy the mirror to FILE while it runs, and check the copy; or restore a copy (--restore)',
     () => import('./backup.ts'),
   ],
   send: [
@@ -38,7 +38,7 @@ const VERBS: Readonly<Record<string, readonly [summary: string, load: Load]>> = 
     () => import('./sandbox.ts'),
   ],
   demo: [
-    'run a simulated store and a real mirror with faults in between, then compare all their values',
+    'run a simulated store and a real mirror over a bad network, then compare all values',
     () => import('./demo.ts'),
   ],
 };

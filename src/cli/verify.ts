@@ -47,7 +47,7 @@ row and keeps changing is reported as undecided, with exit code 1: run verify ag
 If the store answers nothing for 30 s, it ends without a verdict, with exit code 1.
 
 Without --sample and --product it also reads the store's product list; a product that only one side has is a difference.
-SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY limit its reads, which come on top of a running mirror's.`,
+SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY limit its reads, in addition to those of a running mirror.`,
     examples: [
       { what: 'the whole catalogue', run: 'stock-mirror verify' },
       { what: '200 products chosen at random, for a cron job', run: 'stock-mirror verify --sample 200' },

@@ -83,7 +83,7 @@ export interface ReadInput extends InputBase {
   readonly serverDateMs: number | null;
   readonly requestId: string | null;
   readonly snapshot: ProductSnapshot | null;
-  /** What refused requests claimed about its variants. */
+  /** Claims of refused requests about its variants. */
   readonly claims: readonly Claim[];
 }
 
@@ -167,7 +167,7 @@ export interface RemovalDecision {
   readonly reason: string;
 }
 
-/** What the store no longer shows of these products is to be removed. */
+/** The operator allows the removal of everything that the store no longer shows of these products. */
 export interface AllowRemovalsInput extends InputBase, RemovalDecision {
   readonly kind: 'allow_removals';
   /** null for all that are held. */

@@ -164,7 +164,7 @@ export interface Change {
 
 export const WAYS_IN = ['proven', 'unproven', 'missing'] as const;
 
-/** A quantity that a read has shown, though no webhook told the change. */
+/** A quantity that a read has shown, although no webhook reported the change. */
 export interface UntoldChange {
   readonly variantId: string;
   /** null for the variant's total. */
@@ -180,7 +180,7 @@ export interface WayIn {
   /**
    * - `proven`: a webhook was accepted, and nothing has shown since then that others are missing.
    * - `unproven`: none was accepted since the first start, or since the secret changed.
-   * - `missing`: a change was made after the last webhook, and no webhook told it.
+   * - `missing`: a change was made after the last webhook, and no webhook reported it.
    */
   readonly wayIn: (typeof WAYS_IN)[number];
   readonly wayInSinceMs: number;

@@ -34,7 +34,7 @@ export interface Run {
   readonly drift: number;
   /** Quantities that reads removed while it ran. */
   readonly removed: number;
-  /** The operator who allowed removals with it, and the reason; null if nobody did. */
+  /** The operator who allowed removals with it, and the reason; null if removals were not allowed. */
   readonly allowedBy: string | null;
   readonly allowedWhy: string | null;
   readonly failed: number;

@@ -145,7 +145,7 @@ export function inboxEnds(db: Db): InboxEnds {
   );
 }
 
-/** As `explain`, for the mirror, which must not take damage of the inbox for its own. */
+/** Like `explain`, for the mirror, which must not mistake damage of the inbox for its own. */
 export function explainInbox<T>(path: string, read: () => T): T {
   try {
     return read();

@@ -39,7 +39,7 @@ export interface RefusalCount {
   readonly seen: string | null;
 }
 
-/** What a refused body claimed. Claims are numbered from 1 in each run of the receiver. */
+/** The claim of a refused body. Claims are numbered from 1 in each run of the receiver. */
 export interface NumberedClaim extends Claim {
   readonly seq: number;
 }
@@ -75,7 +75,7 @@ export interface ReceiverReport {
   readonly stream: StreamReport | null;
 }
 
-/** What is new in a report. */
+/** Changes since the previous report. */
 export interface ReportedSince {
   readonly accepted: number;
   readonly refused: readonly RefusalCount[];

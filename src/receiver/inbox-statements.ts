@@ -4,7 +4,7 @@ import type { Db } from '../sqlite/open.ts';
 import { prepareRows } from '../sqlite/prepared.ts';
 
 export type UnpublishedRow = InboxRow & {
-  /** The same for the same body, whoever publishes it. */
+  /** The same for the same body, whichever host publishes it. */
   readonly id: string;
 };
 

@@ -93,7 +93,7 @@ function isOurs(path: string, databasePath: string): boolean {
   return hasApplicationId(path, INBOX_APPLICATION_ID) || isThere(databasePath);
 }
 
-/** What is known of an inbox whose file is lost. */
+/** Known facts about an inbox whose file is lost. */
 interface LostInbox {
   /** 0 if it is not known. */
   readonly lastSeq: number;
@@ -195,7 +195,7 @@ function createTables(db: Db): void {
 }
 
 /**
- * As after a run that was killed at an unknown time. What follows is missed by the next run alone, so the row counts as
+ * Like after a run that was killed at an unknown time. Later deliveries are missed by the next run alone, so the row counts as
  * one that a run left in order.
  */
 function noteLost(db: Db, { lastSeq, atMs }: LostInbox): void {

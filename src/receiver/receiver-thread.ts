@@ -6,7 +6,7 @@ import type { Reply, Request } from '../sqlite/worker.ts';
 import { runReceiver, type ReceiverSettings, type RunningReceiver } from './run-receiver.ts';
 
 export type ReceiverCalls = {
-  /** The thread starts by itself; this waits until it receives. */
+  /** Waits until the thread, which starts on its own, receives. */
   start: { args: undefined; result: RunningReceiver['webhook'] };
   stop: { args: undefined; result: undefined };
   end: { args: undefined; result: undefined };

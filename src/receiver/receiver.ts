@@ -67,7 +67,7 @@ export class Receiver implements OwnHost {
   #listener: Listener | null = null;
   #passed: PassedSocket | null = null;
   #stream: Stream | null = null;
-  /** Of the store, the last one. */
+  /** The store's last one. */
   #lastWebhook: { readonly body: Uint8Array; readonly arrivedAtMs: number } | null = null;
   #clockRightAtMs: number | null = null;
 
@@ -85,7 +85,7 @@ export class Receiver implements OwnHost {
     this.#reportFailure = createLimitedLog((fields) =>
       log.error(
         fields,
-        'deliveries could not be committed and were answered 503: what they concern is read once commits succeed again',
+        'deliveries could not be committed and were answered 503: their products are read once commits succeed again',
       ),
     );
   }
@@ -222,7 +222,7 @@ export class Receiver implements OwnHost {
     });
   }
 
-  /** A balancer that hears no sends nothing here until it hears yes: what it refused or sent elsewhere is noted as missed. */
+  /** A balancer sends nothing here between `false` and the next `true`: deliveries that it refused meanwhile are noted as missed. */
   #answerHealthAndNoteMissed(): boolean {
     const isUnfit = this.#lastCommit === 'failed';
     if (isUnfit || this.#saidUnfit) this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
@@ -287,7 +287,7 @@ export class Receiver implements OwnHost {
     this.#coverage.written();
     if (this.#lastCommit === 'failed') {
       this.#deps.onTrouble(null);
-      this.#deps.log.warn('commits succeed again: what the refused deliveries concern is read');
+      this.#deps.log.warn('commits succeed again: the products of the refused deliveries are read');
     }
     this.#lastCommit = 'good';
     if (hasHeartbeat) {

@@ -1,6 +1,6 @@
 /**
  * Pages of the store's product list. If a page fails while the store lists other rows, it is read in halves down to the
- * rows at fault, which are stepped over (docs/architecture.md#catalogue-scan).
+ * faulty rows, which are skipped (docs/architecture.md#catalogue-scan).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fullJitterMs } from '../store-api/backoff.ts';
@@ -66,7 +66,7 @@ export async function readRows(
     const problem = summary(answer);
     deps.log.warn(
       { err: answer, offset },
-      'the store cannot list one of its products: its row is stepped over, and the list removes no product',
+      'the store cannot list one of its products: its row is skipped, and the list removes no product',
     );
     return { rows: [], hasMore: true, total: undefined, sentAtMs, gaps: [{ offset, problem }] };
   }

@@ -116,12 +116,12 @@ export class Probe {
     return taken;
   }
 
-  /** What refused requests claimed about the product, for its next read. */
+  /** Claims of refused requests about the product, for its next read. */
   claimsOf(productId: string): readonly Claim[] {
     return [...(this.#claims.get(productId)?.values() ?? [])];
   }
 
-  /** @param foundDifference a read has found what no webhook told: what follows is urgent. */
+  /** @param foundDifference a read has found a change that no webhook reported: the next probe is urgent. */
   answered(productId: string, foundDifference: boolean): void {
     this.#claims.delete(productId);
     if (!foundDifference) return;

@@ -70,7 +70,7 @@ export class Requests<C extends Calls, E> {
 
   /**
    * Rejects what is asked, and lets the thread close its connections. Terminating a thread within SQLite may end the whole
-   * process: only a thread that does not end by itself is terminated.
+   * process: only a thread that does not end in time is terminated.
    */
   async stop(why: SqliteFault): Promise<void> {
     this.#fail(why);

@@ -59,7 +59,7 @@ export class Stream {
         this.#setAside = setAside;
         log.error(
           { err: error, ...setAside },
-          'the stream refuses a delivery for good: other mirrors read its variants instead',
+          'the stream refuses a delivery permanently: other mirrors read its variants instead',
         );
       },
     });

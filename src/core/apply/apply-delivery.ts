@@ -17,7 +17,7 @@ export function applyDelivery(work: UnitOfWork, input: DeliveryInput): void {
   for (const unreadable of input.unreadable) applyUnreadable(work, input, unreadable);
 }
 
-/** A webhook of the store ends every doubt about the way in; what was missed until then is read. */
+/** A webhook of the store ends every doubt about the way in, and everything is read. */
 function noteWebhook(work: UnitOfWork): void {
   const { state, input } = work;
   work.state = { ...state, ...afterWebhook(state, input.atMs) };

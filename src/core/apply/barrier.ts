@@ -2,7 +2,7 @@ import { REPLICA_LAG_MS } from '../limits.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 /**
- * Makes every product suspect until a read that was sent a replica's lag later. A change that no webhook told before is
+ * Makes every product suspect until a read that was sent a replica's lag later. A change that no webhook reported before is
  * among what may have been missed.
  */
 export function raiseBarrier(work: UnitOfWork): void {

@@ -87,7 +87,7 @@ export function conflictReadsAfter(
   return isMet(standing, read) ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }
 
-/** The read was sent so late after the request was made that no replica can have been behind it. */
+/** The read was sent so long after the request that no replica can still have lagged behind it. */
 export function isMet(request: { readonly madeAtMs: number }, read: { readonly sentAtMs: number }): boolean {
   return request.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;
 }

@@ -48,9 +48,9 @@ interface ReadDifference extends Omit<UntoldChange, 'shownAtMs'> {
 }
 
 /**
- * Whether the difference shows a change that a webhook should have told. Either both reads were sent after the last webhook,
- * what was missed of the variant and the barrier, a replica's lag later, so that their order does not matter; or the later
- * one confirms a claim.
+ * Whether the difference shows a change that a webhook should have reported. Either both reads were sent a replica's lag
+ * after the last webhook, the last missed delivery of the variant and the barrier, so that their order does not matter; or
+ * the later one confirms a claim.
  */
 export function isUntold(
   { lastWebhookAtMs, trustedAfterMs }: Pick<MirrorStateRow, 'lastWebhookAtMs' | 'trustedAfterMs'>,

@@ -175,7 +175,7 @@ const firstOf = (cases: readonly Case[]): string =>
 
 export const SUSPECT_LEVEL = anyOf(LEVEL_GROUNDS);
 export const SUSPECT_TOTAL = anyOf(TOTAL_GROUNDS);
-/** Of a row of `mirror_stock`. A level that is sold is never unexplained: its reads show it. */
+/** Grounds of a row of `mirror_stock`. A level that is sold is never unexplained: its reads show it. */
 export const SUSPECT_STOCK = `(${SUSPECT_LEVEL} OR ${UNEXPLAINED})`;
 
 /** No row is trusted, whatever its own grounds. */
@@ -191,7 +191,7 @@ export const TOTAL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...TOTAL_GROUNDS])}`;
 /** A list of untrusted rows has at most this many, so that a consumer can apply it in one transaction. */
 export const MOST_LISTED = 1_000;
 
-/** More are counted as "more": a number that nobody can check row by row is not worth its cost. */
+/** More are counted as "more": a number too large to check row by row is not worth its cost. */
 export const MOST_COUNTED = 10_000;
 
 const suspectRows = ({ isOfVariant, total }: Ground): string =>

@@ -109,11 +109,11 @@ interface OpenRead extends Omit<
   readonly sinceMs: number;
   /** Rows of the mirror that the latest read did not show. */
   readonly missing: MissingRows;
-  /** Of what is missing, some of them if they are many. */
+  /** Missing rows; some of them if there are many. */
   readonly skus: readonly string[];
 }
 
-/** What would go if an operator allowed all removals that are held. */
+/** Rows that would be removed if an operator allowed all held removals. */
 const HELD = query(() =>
   select({
     products: count(),

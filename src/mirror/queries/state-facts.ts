@@ -51,7 +51,7 @@ const FACTS = query((params: Params<{ nowMs: number }>) =>
         notInArray(products.productId, GIVEN_UP),
       ),
     ),
-    /** Of those read since then; null if there is none. */
+    /** Among those read since then; null if there is none. */
     oldestReadAtMs: sql<number | null>`(${select({ readAtMs: sql<number>`min(${products.readAtMs})` })
       .from(products)
       .where(

@@ -13,7 +13,7 @@ interface MirrorHeartbeat {
   /** The host's clock: readers compare it with theirs. */
   readonly atMs: number;
   readonly clockMs: number;
-  /** As the decision knew them. */
+  /** Known to the decision. */
   readonly epoch: string;
   readonly trustedAfterMs: number;
   readonly wayIn: WayIn['wayIn'];

@@ -25,7 +25,9 @@ export const runShape = {
   allowed_by: z
     .string()
     .nullable()
-    .meta({ description: 'Who allowed the removals that the mass-removal guard held; null: nobody did.' }),
+    .meta({
+      description: 'Who allowed the removals that the mass-removal guard held; null: they were not allowed.',
+    }),
   allowed_why: z.string().nullable(),
   failed: z.int().meta({ description: 'Products whose reads failed.' }),
   list_gap: z

@@ -70,7 +70,7 @@ export class StateWatch {
     return this.#file?.lastWebhookAtMs ?? this.#report?.accepted.lastAtMs ?? null;
   }
 
-  /** What every face shows. */
+  /** The verdict that every face shows. */
   async shown(): Promise<Verdict> {
     const { reader } = this.#deps;
     if (reader === null || !this.#isWritten()) return this.#alone();

@@ -83,7 +83,7 @@ export interface StockLevelRow extends Omit<
 export interface StockVariant extends Omit<RowOf<typeof VARIANTS>, 'suspectTotal'> {
   /** One of its rows in `mirror_sellable` has a ground against it. */
   readonly suspect: boolean;
-  /** Of its first row that a program must not sell. */
+  /** Belongs to its first row that a program must not sell. */
   readonly whyNot: WhyNot | null;
   /** It is sold by its total. */
   readonly hasTotal: boolean;

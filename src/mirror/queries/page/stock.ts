@@ -100,7 +100,7 @@ interface Wanted {
   readonly limit: number;
 }
 
-/** Of a row of `mirror_sellable`. */
+/** Columns of a row of `mirror_sellable`. */
 const HAS_SUSPECT_TOTAL = and(
   eq(variants.soldAsTotal, 1),
   isNotNull(variants.availableQty),
