@@ -22,12 +22,9 @@ export const runShape = {
   done: z.int(),
   drift: z.int().meta({ description: 'Differences that reads found and corrected while it ran.' }),
   removed: z.int().meta({ description: 'Quantities that reads removed while it ran.' }),
-  allowed_by: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'Who allowed the removals that the mass-removal guard held; null: they were not allowed.',
-    }),
+  allowed_by: z.string().nullable().meta({
+    description: 'Who allowed the removals that the mass-removal guard held; null: they were not allowed.',
+  }),
   allowed_why: z.string().nullable(),
   failed: z.int().meta({ description: 'Products whose reads failed.' }),
   list_gap: z
