@@ -1,9 +1,8 @@
 /** The client for partners: every endpoint, with retries, over one shared token (docs/client-library.md). */
-import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { allAddresses, allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
+import { allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
 import { connectService, type ServiceClient, type ServiceConnectionOptions } from './store-api/client.ts';
-import type { Order, StoreAddress } from './store-api/contract/order-schemas.ts';
+import type { Order } from './store-api/contract/order-schemas.ts';
 import type { ProductRow } from './store-api/contract/schemas.ts';
 import type { CallOptions } from './store-api/endpoints/call.ts';
 import { withDefaults, type Overrides } from './store-api/defaults.ts';
@@ -17,11 +16,6 @@ export interface ClientOptions extends Pick<ServiceConnectionOptions, Shared> {
   readonly maxConcurrency?: number | undefined;
   /** `{ attempts: 1 }` disables retries. */
   readonly retry?: Overrides<RetryPolicy> | undefined;
-  /**
-   * Gives each order without an `external_order_id` a random one, so that it is retried too; default false. The order
-   * and a ServiceError show it.
-   */
-  readonly generateOrderIds?: boolean | undefined;
   /** Called when the token file cannot be read or written and the token stays in memory; default: a process warning. */
   readonly onTokenFileError?: ((error: unknown) => void) | undefined;
 }
@@ -38,8 +32,6 @@ export interface Client extends ServiceClient {
   ): AsyncGenerator<ProductRow, void, undefined>;
   /** Waits until an order (`order.id`) has a shipment. Rejects as `unavailable` after `timeoutMs`, default 60 s. */
   waitForShipment(orderId: string, options?: WaitOptions): Promise<Order>;
-  /** All addresses of the store, the default sender first. Can be iterated once. */
-  allAddresses(options?: CallOptions): AsyncGenerator<StoreAddress, void, undefined>;
   /** Allows refused credentials to be tried again. Rejects if the token file cannot be written. */
   retryCredentials(): Promise<void>;
 }
@@ -54,7 +46,6 @@ const DEFAULT_MAX_CONCURRENCY = 8;
  */
 export function createClient({
   retry,
-  generateOrderIds = false,
   maxConcurrency = DEFAULT_MAX_CONCURRENCY,
   onTokenFileError = warn,
   ...options
@@ -64,7 +55,6 @@ export function createClient({
     policy: withDefaults(DEFAULT_RETRY_POLICY, retry),
     sleep,
     random: Math.random,
-    newOrderId: generateOrderIds ? randomUUID : undefined,
   });
   const closing = new AbortController();
   return {
@@ -76,7 +66,6 @@ export function createClient({
     waitForShipment: (orderId, waitOptions) =>
       waitForShipment({ client, sleep, closing: closing.signal }, orderId, waitOptions),
     allProducts: (request, callOptions) => allProducts(client, request, callOptions),
-    allAddresses: (callOptions) => allAddresses(client, callOptions),
     retryCredentials: () => connection.tokens.retryCredentials(),
   };
 }

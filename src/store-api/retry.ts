@@ -51,8 +51,6 @@ interface RetryDeps {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Makes the `external_order_id` of an order that has none; without it, such an order is not retried. */
-  readonly newOrderId?: (() => string) | undefined;
 }
 
 /**
@@ -60,7 +58,7 @@ interface RetryDeps {
  * signal or closing ended a wait. @throws RangeError for a policy without a first attempt.
  */
 export function withRetries(client: ServiceClient, deps: RetryDeps): ServiceClient {
-  const { policy, sleep, random, newOrderId } = deps;
+  const { policy, sleep, random } = deps;
   if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
     throw new RangeError(`attempts must be a whole number of at least 1, not ${policy.attempts}`);
   const closing = new AbortController();
@@ -96,15 +94,7 @@ export function withRetries(client: ServiceClient, deps: RetryDeps): ServiceClie
       const order = structuredClone(request);
       // Only with an id does the store answer an existing order. The contract does not say whether an empty one counts.
       const { external_order_id: id = '' } = checkRequest(CREATE_ORDER_ENDPOINT, sentOrderSchema, order);
-      if (id !== '' || newOrderId === undefined)
-        return tried(() => client.createOrder(order, options), options, { isRepeatable: id !== '' });
-      const externalOrderId = newOrderId();
-      const repeatable = { ...order, external_order_id: externalOrderId };
-      try {
-        return await tried(() => client.createOrder(repeatable, options), options);
-      } catch (error) {
-        throw error instanceof ServiceError ? error.with({ externalOrderId }) : error;
-      }
+      return tried(() => client.createOrder(order, options), options, { isRepeatable: id !== '' });
     },
     close: () => {
       closing.abort();

@@ -27,13 +27,9 @@ test('reads all pages and retries each failed one', async () => {
     const products = nth === 2 ? ['1', '2'] : ['2', '3'];
     sendJson(response, 200, { products: products.map((id) => ({ id, name: '' })), has_more: nth === 2 });
   });
-  service.answer('/v1/store/address/list', (response) =>
-    sendJson(response, 200, { addresses: [{ id: '5', name: 'a', is_primary: true }], has_more: false }),
-  );
   const ids: string[] = [];
   for await (const { id } of client.allProducts()) ids.push(id);
-  for await (const { id } of client.allAddresses()) ids.push(id);
-  expect(ids).toEqual(['1', '2', '3', '5']);
+  expect(ids).toEqual(['1', '2', '3']);
   expect(service.to('/v1/product/list')).toHaveLength(4);
 });
 
@@ -59,49 +55,11 @@ function warningsOf(name: string): Error[] {
   return warnings;
 }
 
-test('sends an order for a courier that it does not know, and warns once', async () => {
-  const warnings = warningsOf('UnknownCourierWarning');
-  const { service, client } = await connected();
-  service.answer('/v1/order/create', (response) => sendJson(response, 200, { order: { id: '900' } }));
-  const order = {
-    products: [{ sku: 'A', qty: 1 }],
-    recipient_address_id: '5',
-  } as const;
-  for (const shipping_type of ['dhl', 'dhl', 'flash']) await client.createOrder({ ...order, shipping_type });
-  const sent = service.to('/v1/order/create').map(({ body }) => JSON.parse(body) as unknown);
-  expect(sent).toMatchObject([
-    { shipping_type: 'dhl' },
-    { shipping_type: 'dhl' },
-    { shipping_type: 'flash' },
-  ]);
-  await expect.poll(() => warnings.map(({ message }) => message)).toHaveLength(1);
-  expect(warnings[0]?.message).toContain('"dhl"');
-});
-
-test('retries an order under a generated id if asked to', async () => {
-  const { service, client } = await connected({ generateOrderIds: true, retry: { baseMs: 10 } });
-  service.answer('/v1/order/create', (response, _request, nth) =>
-    nth === 1 ? response.destroy() : sendJson(response, 200, { order: { id: '900' } }),
-  );
-  await client.createOrder({
-    shipping_type: 'flash',
-    products: [{ sku: 'A', qty: 1 }],
-    recipient_address_id: '5',
-  });
-  const ids = service
-    .to('/v1/order/create')
-    .map(({ body }) => (JSON.parse(body) as { external_order_id: string }).external_order_id);
-  expect(ids).toHaveLength(2);
-  expect(new Set(ids).size).toBe(1);
-  expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
-});
-
 test('takes undefined options for absent ones', async () => {
   const { service, client } = await connected({
     tokenFilePath: undefined,
     maxConcurrency: undefined,
     onTokenFileError: undefined,
-    generateOrderIds: undefined,
     retry: { attempts: undefined, baseMs: 10, capMs: undefined, maxWaitMs: undefined },
     limits: { deadlineMs: undefined, maxAnswerBytes: undefined },
   });

@@ -1,12 +1,11 @@
 /** Paged lists yield every row once, also while the list changes. */
 import { describe, expect, test } from 'vitest';
-import { allAddresses, allProducts } from '../../src/store-api/all-rows.ts';
+import { allProducts } from '../../src/store-api/all-rows.ts';
 import { listRows } from '../../src/store-api/endpoints/list-pages.ts';
 import { connected, failureOf } from './connection.ts';
 import { sendJson } from './stub-service.ts';
 
 const LIST = '/v1/product/list';
-const ADDRESSES = '/v1/store/address/list';
 
 const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
@@ -14,22 +13,17 @@ const products = (from: number, to: number) =>
   numbers(from, to).map((id) => ({ id: String(id), name: `p${id}` }));
 
 /** Serves rows in pages; `onPage` may change them after each. */
-async function listing(
-  path: string,
-  field: string,
-  rows: unknown[],
-  onPage: (nth: number) => void = () => undefined,
-) {
+async function listing(rows: unknown[], onPage: (nth: number) => void = () => undefined) {
   const { service, client } = await connected();
-  service.answer(path, (response, request, nth) => {
+  service.answer(LIST, (response, request, nth) => {
     const { limit, offset } = JSON.parse(request.body) as { limit: number; offset: number };
     sendJson(response, 200, {
-      [field]: rows.slice(offset, offset + limit),
+      products: rows.slice(offset, offset + limit),
       has_more: offset + limit < rows.length,
     });
     onPage(nth);
   });
-  return { service, client, asked: () => service.to(path).map(({ body }) => JSON.parse(body) as unknown) };
+  return { service, client, asked: () => service.to(LIST).map(({ body }) => JSON.parse(body) as unknown) };
 }
 
 async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<number[]> {
@@ -40,7 +34,7 @@ async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<number[]> {
 
 describe('allProducts', () => {
   test('reads every page by ascending id', async () => {
-    const { client, asked } = await listing(LIST, 'products', products(1, 250));
+    const { client, asked } = await listing(products(1, 250));
     expect(await idsOf(allProducts(client))).toEqual(numbers(1, 250));
     expect(asked()).toEqual(
       [0, 99, 198].map((offset) => ({ sort_by: 'id', sort_order: 'asc', limit: 100, offset })),
@@ -48,7 +42,7 @@ describe('allProducts', () => {
   });
 
   test.each([0, 1, 2, 100, 101, 199])('reads a list of %i', async (count) => {
-    const { client } = await listing(LIST, 'products', products(1, count));
+    const { client } = await listing(products(1, count));
     expect(await idsOf(allProducts(client))).toEqual(numbers(1, count));
   });
 
@@ -56,7 +50,7 @@ describe('allProducts', () => {
     'misses none when %i products listed already are deleted between pages',
     async (gone) => {
       const rows = products(1, 250);
-      const { client } = await listing(LIST, 'products', rows, (nth) => {
+      const { client } = await listing(rows, (nth) => {
         if (nth === 1) rows.splice(0, gone);
       });
       expect(await idsOf(allProducts(client))).toEqual(numbers(1, 250));
@@ -65,19 +59,12 @@ describe('allProducts', () => {
 
   test('lists a product once when others are put before it', async () => {
     const rows = products(1, 250);
-    const { client } = await listing(LIST, 'products', rows, (nth) => {
+    const { client } = await listing(rows, (nth) => {
       if (nth === 1) rows.unshift(...products(900, 949));
     });
     const ids = await idsOf(allProducts(client));
     expect(ids).toEqual(numbers(1, 250));
   });
-});
-
-test('allAddresses reads every page in the order of the store', async () => {
-  const rows = products(1, 450).map((row, index) => ({ ...row, is_primary: index === 0 }));
-  const { client, asked } = await listing(ADDRESSES, 'addresses', rows.reverse());
-  expect(await idsOf(allAddresses(client))).toEqual(numbers(1, 450).reverse());
-  expect(asked()).toEqual([0, 199, 398].map((offset) => ({ limit: 200, offset })));
 });
 
 const row = (id: number) => ({ id: String(id) });

@@ -131,27 +131,6 @@ describe('the client', () => {
     }
   });
 
-  test('repeats an order without an id under a generated one, and names it in the error', async () => {
-    const { service, client } = await connected();
-    const generating = withRetries(client, {
-      policy: POLICY,
-      random: () => 0.5,
-      sleep: () => Promise.resolve(),
-      newOrderId: () => 'generated-1',
-    });
-    service.answer(CREATE, inTurn(cut, broken, good));
-    await generating.createOrder(order);
-    const sent = () => service.to(CREATE).map(({ body }) => JSON.parse(body) as CreateOrderRequest);
-    expect(sent()).toEqual(Array(3).fill({ ...order, external_order_id: 'generated-1' }));
-    await generating.createOrder(namedOrder);
-    expect(sent().at(-1)).toEqual(namedOrder);
-
-    service.answer(CREATE, broken);
-    const error = await failureOf(generating.createOrder(order));
-    expect(error).toMatchObject({ kind: 'unavailable', externalOrderId: 'generated-1' });
-    expect(error.message).toContain('repeat it only with the external_order_id generated-1.');
-  });
-
   test('waits for Retry-After also with an order without an id, since a 429 has not created it', async () => {
     const { service, client, slept } = await retrying();
     service.answer(

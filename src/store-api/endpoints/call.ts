@@ -60,7 +60,7 @@ export function createCall({ transport, tokens, clientSecret, newRequestId }: Ca
       } catch (error) {
         if (!isInvalidToken(error)) throw error;
         tokens.invalidate(token);
-        if (isSecond) throw error.with({ kind: 'unauthorized' });
+        if (isSecond) throw error.as('unauthorized');
       }
     }
   };

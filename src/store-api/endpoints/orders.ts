@@ -4,7 +4,6 @@ import {
   orderDetailRequestSchema,
   orderResponseSchema,
   sentOrderSchema,
-  shippingTypes,
   type AddressListRequest,
   type AddressListResponse,
   type CreateOrderRequest,
@@ -53,10 +52,8 @@ export interface OrderClient {
 }
 
 export function orderClient(call: Call): OrderClient {
-  const warnOfUnknownCourier = unknownCourierWarning();
   return {
     async createOrder(body, options) {
-      warnOfUnknownCourier(body.shipping_type);
       const schemas = { requestSchema: sentOrderSchema, answerSchema: orderResponseSchema };
       const request = { endpoint: CREATE_ORDER_ENDPOINT, ...schemas, body };
       const { value, json, ...answered } = await call(request, options);
@@ -79,23 +76,6 @@ export function orderClient(call: Call): OrderClient {
       } = await call({ endpoint: ADDRESS_LIST_ENDPOINT, ...schemas, body }, options);
       return { page, ...answered };
     },
-  };
-}
-
-const KNOWN_COURIERS: ReadonlySet<unknown> = new Set(shippingTypes);
-/** Names that come from a program's users must not fill its memory. */
-const MAX_WARNINGS = 100;
-
-/** The store may have added the courier, so the order is sent; it may also be a slip, so a warning is emitted once. */
-function unknownCourierWarning(): (shippingType: string) => void {
-  const warned = new Set<string>();
-  return (shippingType) => {
-    if (KNOWN_COURIERS.has(shippingType) || warned.has(shippingType) || warned.size >= MAX_WARNINGS) return;
-    warned.add(shippingType);
-    process.emitWarning(
-      `createOrder: the shipping_type ${JSON.stringify(shippingType)} is not in shippingTypes; it is sent as it is`,
-      'UnknownCourierWarning',
-    );
   };
 }
 

@@ -40,6 +40,6 @@ export async function requestToken(
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
     // Another refusal, such as a gateway's 404, concerns this request, not what the token was needed for.
-    throw error.with({ kind: error.code === 'invalid_client' ? 'credentials' : 'contract' });
+    throw error.as(error.code === 'invalid_client' ? 'credentials' : 'contract');
   }
 }

@@ -30,7 +30,7 @@ export interface AnswerTimes {
   readonly serverDateMs: number | null;
 }
 
-type Optional = 'requestId' | 'status' | 'code' | 'retryAfterMs' | 'times' | 'externalOrderId' | 'cause';
+type Optional = 'requestId' | 'status' | 'code' | 'retryAfterMs' | 'times' | 'cause';
 
 export interface ServiceErrorInit
   extends Pick<ServiceError, 'kind' | 'endpoint' | 'description'>, Partial<Pick<ServiceError, Optional>> {
@@ -56,8 +56,6 @@ export class ServiceError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Undefined without an answer. */
   readonly times: AnswerTimes | undefined;
-  /** The id that `createOrder` generated for the order; undefined otherwise. */
-  readonly externalOrderId: string | undefined;
 
   constructor(init: ServiceErrorInit) {
     const secrets = init.secrets ?? [];
@@ -78,24 +76,13 @@ export class ServiceError extends Error {
     this.requestId = requestId;
     this.retryAfterMs = init.retryAfterMs;
     this.times = init.times;
-    this.externalOrderId = init.externalOrderId;
   }
 
-  /** The same error with some fields replaced. */
-  with(changes: Pick<Partial<ServiceErrorInit>, 'kind' | 'externalOrderId'>): ServiceError {
-    const { kind, endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
-    return new ServiceError({
-      kind,
-      endpoint,
-      status,
-      code,
-      description,
-      requestId,
-      retryAfterMs,
-      times,
-      cause,
-      ...changes,
-    });
+  /** The same error of another kind. */
+  as(kind: ServiceErrorKind): ServiceError {
+    const { endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
+    const rest = { endpoint, status, code, description, requestId, retryAfterMs, times, cause };
+    return new ServiceError({ kind, ...rest });
   }
 }
 
@@ -113,8 +100,6 @@ export function summary(failure: Pick<ServiceError, 'status' | 'code' | 'descrip
 
 function remedy(init: ServiceErrorInit): string {
   const { kind, code, retryAfterMs } = init;
-  if (mayHaveOrdered(init) && init.externalOrderId !== undefined)
-    return `The order may have been created: repeat it only with the external_order_id ${init.externalOrderId}.`;
   if (mayHaveOrdered(init))
     return (
       'The order may have been created: repeat it only with the same external_order_id; ' +
