@@ -98,6 +98,7 @@ CREATE TABLE `mirror_state` (
 	`offset_floor_ms` integer,
 	`offset_floor_previous_ms` integer,
 	`offset_ceiling_ms` integer,
+	`stamped_until_ms` integer,
 	`date_contradictions` integer NOT NULL,
 	`lateness_ms` integer NOT NULL,
 	`trusted_after_ms` integer NOT NULL,

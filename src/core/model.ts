@@ -212,6 +212,8 @@ export interface MirrorStateRow extends WayIn {
   readonly offsetFloorPreviousMs: number | null;
   /** Upper bound of store time − mirror time, from the last answer's `Date` header. */
   readonly offsetCeilingMs: number | null;
+  /** Store time, after its clock was set back: no change before has a later stamp. */
+  readonly stampedUntilMs: number | null;
   /** Changes in a row that contradict the `Date` header, which no longer counts from DATE_CONTRADICTIONS on. */
   readonly dateContradictions: number;
   /** How late changes arrive that come out of order: a gap waits twice as long for one, within its limits. */

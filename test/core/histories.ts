@@ -132,6 +132,20 @@ export const PROPERTIES: readonly Property[] = [
   ),
 
   property(
+    "no late change silently undoes a read that saw it, though the store's clock was set back",
+    plans({ clockBack: true, losses: true, lostTails: true }),
+    (plan) => {
+      // A prompt delivery before it shows that the clock was set back.
+      const [prompt, ...others] = fourLevels(plan);
+      const first = { ...present(prompt), isNew: false, steps: [PROMPT_STEP] };
+      const late = others.map((level) => ({ ...level, steps: level.steps.map(unbatched) }));
+      const known = { ...plan, levels: [first, ...late], knownBefore: true };
+      const service = new SimulatedService(known, neverSilentlyUndone).run();
+      service.drain(service.productIds.length * 12);
+    },
+  ),
+
+  property(
     'every level is right or suspect once all has arrived, though some nodes are minutes ahead',
     plans({ aheadNodes: true }),
     (plan) => {
@@ -401,6 +415,21 @@ function fourLevels({ levels }: Plan): Plan['levels'] {
 
 const stepUp = (step: StepPlan): StepPlan => ({ ...step, move: 1 });
 
+const unbatched = (step: StepPlan): StepPlan => ({ ...step, batched: false });
+
+const PROMPT_STEP: StepPlan = {
+  afterMs: 0,
+  move: 1,
+  skewMs: 0,
+  aheadMs: 0,
+  delayMs: 0,
+  lost: false,
+  againMs: null,
+  batched: false,
+  thenRemoved: false,
+  fate: 'understood',
+};
+
 const rightOnceAllHasArrived: Watch = (service, nowMs, facts) => {
   const arrived = service.levels.every((level) =>
     level.changes.every((change) => service.merged.has(change)),
@@ -421,6 +450,17 @@ const neverSilentlyWrong: Watch = (service, nowMs) => {
     const isMerged = sameInstant.every((change) => service.merged.has(change));
     const isShown = last.trueAtMs <= (service.shownMs.get(level.productId) ?? -Infinity);
     if (!isMerged && !isShown) continue;
+    const qty = service.mirror.qty(level.variantId, level.warehouseId);
+    if (qty === last.item.new || service.isSuspect(level)) continue;
+    throw new Error(`${level.variantId}/${level.warehouseId} is silently ${qty}, not ${last.item.new}`);
+  }
+};
+
+/** While the last read has shown a level's last change, the level is right or under suspicion. */
+const neverSilentlyUndone: Watch = (service, nowMs) => {
+  for (const level of service.levels) {
+    const last = level.changes.findLast((change) => change.trueAtMs <= nowMs);
+    if (last === undefined || last.trueAtMs > (service.shownMs.get(level.productId) ?? -Infinity)) continue;
     const qty = service.mirror.qty(level.variantId, level.warehouseId);
     if (qty === last.item.new || service.isSuspect(level)) continue;
     throw new Error(`${level.variantId}/${level.warehouseId} is silently ${qty}, not ${last.item.new}`);

@@ -28,6 +28,7 @@ const INITIAL_STATE: MirrorStateRow = {
   offsetFloorMs: null,
   offsetFloorPreviousMs: null,
   offsetCeilingMs: null,
+  stampedUntilMs: null,
   dateContradictions: 0,
   latenessMs: 1_500,
   trustedAfterMs: EARLIEST_MS,

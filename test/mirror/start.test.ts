@@ -337,6 +337,7 @@ const LEFT: Readonly<Record<string, string>> = {
   'changes.update_time_ms': 'store time',
   'mirror_state.lateness_ms': 'a duration',
   'mirror_state.mean_gap_ms': 'a duration',
+  'mirror_state.stamped_until_ms': 'store time',
   'products.update_time_ms': 'store time',
   'stock_levels.event_time_ms': 'store time',
   'stock_levels.read_hi_ms': 'store time',

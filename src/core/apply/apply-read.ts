@@ -1,7 +1,7 @@
 /** Writes what is decided about the answer of a read (docs/architecture.md#reads). */
 import type { ProductSnapshot, ReadInput, VariantSnapshot } from '../input.ts';
-import { OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
-import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
+import { EARLIEST_MS, OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { offsetFloorMs, readWindow, stampedUntilMs } from '../merge/clock-bounds.ts';
 import type { ShownVariant } from '../merge/judge-variant.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import { afterRead, conflictReadsAfter, isMet } from '../merge/read-request.ts';
@@ -55,14 +55,20 @@ function readContext(work: UnitOfWork, input: ReadInput, product: Product | unde
   const window = readWindow(input, offsetFloorMs(work.state), work.state.dateContradictions);
   if (window.contradicts) {
     work.report({ kind: 'clock_contradiction' });
-    work.state = { ...work.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
+    work.state = {
+      ...work.state,
+      offsetFloorMs: null,
+      offsetFloorPreviousMs: null,
+      stampedUntilMs: stampedUntilMs(input, work.state),
+    };
   }
   work.state = { ...work.state, offsetCeilingMs: window.ceilingMs ?? work.state.offsetCeilingMs };
   work.setDateContradictions(window.dateContradictions);
   return {
     sentAtMs: input.sentAtMs,
     loMs: window.loMs,
-    hiMs: window.hiMs,
+    endMs: window.hiMs,
+    hiMs: Math.max(window.hiMs, work.state.stampedUntilMs ?? EARLIEST_MS),
     superseded: product !== undefined && input.sentAtMs < product.readAtMs,
     overlaps: product !== undefined && input.sentAtMs < product.readUntilMs + REPLICA_LAG_MS,
   };

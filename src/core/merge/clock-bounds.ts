@@ -14,7 +14,7 @@ import {
   PROMPT_MS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
-import type { StockChange } from '../input.ts';
+import type { ReadInput, StockChange } from '../input.ts';
 import type { StockLevel, MirrorStateRow } from '../model.ts';
 
 export type OffsetFloor = Pick<
@@ -119,6 +119,21 @@ interface ReadWindow {
   readonly dateContradictions: number;
   /** The bounds exclude each other because a clock was set: forget the bounds learnt from arrivals. */
   readonly contradicts: boolean;
+}
+
+/**
+ * Store time. The last stamp of a clock that was set back before the answer of a read: a late change with one may
+ * look newer than the answer. @param bounds those before the answer.
+ */
+export function stampedUntilMs(
+  { sentAtMs, receivedAtMs }: Pick<ReadInput, 'sentAtMs' | 'receivedAtMs'>,
+  bounds: OffsetFloor & Pick<MirrorStateRow, 'offsetCeilingMs' | 'stampedUntilMs'>,
+): number | null {
+  const floorMs = offsetFloorMs(bounds);
+  if (floorMs === null) return bounds.stampedUntilMs;
+  const offsetMs = Math.max(floorMs + PROMPT_MS, bounds.offsetCeilingMs ?? EARLIEST_MS);
+  const untilMs = Math.max(sentAtMs, receivedAtMs) + offsetMs + NODE_SKEW_MS;
+  return Math.max(untilMs, bounds.stampedUntilMs ?? EARLIEST_MS);
 }
 
 /**

@@ -311,6 +311,7 @@ export const mirrorState = sqliteTable(
     offsetFloorMs: integer('offset_floor_ms'),
     offsetFloorPreviousMs: integer('offset_floor_previous_ms'),
     offsetCeilingMs: integer('offset_ceiling_ms'),
+    stampedUntilMs: integer('stamped_until_ms'),
     dateContradictions: integer('date_contradictions').notNull(),
     latenessMs: integer('lateness_ms').notNull(),
     trustedAfterMs: integer('trusted_after_ms').notNull(),

@@ -70,3 +70,17 @@ test('makes the window endless after the store’s clock was set back and learns
   mirror.deliver(T0 + 99 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 99 * S }));
   expect([mirror.qty(), mirror.reason()]).toEqual([3, 'conflict']);
 });
+
+test('a late change from before a step of the store’s clock does not look newer than reads that saw it', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(T0 + 60 * S, change({ old: 5, new: 6, updateTimeMs: T0 + 60 * S }));
+  // 6 to 5 at T0 + 68 s by the clock before, and back to 6 by the clock set back by 10 s, whose webhook is lost.
+  for (const sentAtMs of [T0 + 70 * S, T0 + 73 * S])
+    mirror.read(single(6), { sentAtMs, serverDateMs: sentAtMs - 10 * S });
+  const late = mirror.deliver(T0 + 78 * S, change({ old: 6, new: 5, updateTimeMs: T0 + 68 * S }));
+  expect(branches(late)).toEqual(['4b uncertain']);
+  // The clock has passed the last stamp of before.
+  mirror.read(single(6), { sentAtMs: T0 + 90 * S, serverDateMs: T0 + 80 * S });
+  const next = mirror.deliver(T0 + 95 * S, change({ old: 6, new: 7, updateTimeMs: T0 + 85 * S }));
+  expect(branches(next)).toEqual(['4c follows']);
+});
