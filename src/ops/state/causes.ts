@@ -279,7 +279,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'No webhook of the store has arrived since the first start, or since SERVICE_WEBHOOK_SECRET was changed. Until one does, no value is trusted.',
+      'No webhook of the store has been accepted since the first start, or since SERVICE_WEBHOOK_SECRET was changed. Until one is, no value is trusted.',
     remedy:
       'Change a quantity in the store’s app, and watch it arrive. If it does not arrive within a minute, check the webhook URL, the secret and the event in the store’s app settings, then DNS and the proxy.',
     alertAfter: '1h',
