@@ -95,6 +95,7 @@ function applyMissed(work: UnitOfWork, { why, variantIds }: MissedInput): void {
 
 function applyNotStored(work: UnitOfWork, variantIds: readonly string[]): void {
   for (const variantId of variantIds) work.requestVariantRead(variantId, 'not_stored');
-  const { untold } = work.state;
-  if (untold !== null && variantIds.includes(untold.variantId)) work.state = { ...work.state, untold: null };
+  const { untold, wayIn } = work.state;
+  if (wayIn === 'missing' || untold === null) return;
+  if (variantIds.includes(untold.variantId)) work.state = { ...work.state, untold: null };
 }

@@ -80,6 +80,16 @@ test('the total counts where details have no warehouses', () => {
 const notStored = (mirror: Mirror, atMs: number): unknown =>
   mirror.applyInput({ ...missedAt(atMs), why: 'not_stored', variantIds: [VARIANT] });
 
+test('keeps the change that has proven that webhooks are missing, whatever else is missed', () => {
+  const mirror = receiving();
+  mirror.read(single(5), { sentAtMs: T0 + 10 * S });
+  mirror.read(single(4), { sentAtMs: T0 + 20 * S });
+  passGrace(mirror, T0 + MINUTE);
+  mirror.applyInput(missedAt(T0 + 2 * MINUTE));
+  notStored(mirror, T0 + 2 * MINUTE);
+  expect(wayInOf(mirror)).toMatchObject({ wayIn: 'missing', untold: { oldQty: 5, newQty: 4 } });
+});
+
 test('a delivery that could not be stored explains an untold change of its variants', () => {
   const mirror = receiving();
   mirror.read(single(5), { sentAtMs: T0 + 10 * S });
