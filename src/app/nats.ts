@@ -10,7 +10,7 @@ export async function requireNats(): ReturnType<typeof loadNats> {
     const problem = 'needs packages that are not installed';
     const remedy =
       'Run `npm install @nats-io/transport-node@3 @nats-io/jetstream@3`, ' +
-      'with `--global` if stock-mirror is installed so.';
+      'with `--global` if stock-mirror is installed globally.';
     throw new ConfigError([{ name: 'STREAM_URL', problem, remedy }]);
   }
 }

@@ -226,7 +226,7 @@ function readPassed(env: Readonly<Record<string, string | undefined>>): {
       name: 'LISTEN_PID',
       problem:
         `is ${JSON.stringify(forPid)}, the id of another process: ` +
-        'the sockets that LISTEN_FDS names are not used, and webhooks sent to them wait in vain',
+        'the sockets that LISTEN_FDS names are not used, and webhooks sent to them get no answer',
       remedy:
         'Start the program itself, not through npm or a shell that stays: ' +
         '`exec` replaces a shell. If no socket is meant for it, unset LISTEN_PID and LISTEN_FDS.',

@@ -167,7 +167,7 @@ export class Mirror {
     ...args: QueryArgs<N> extends undefined ? [] : [QueryArgs<N>]
   ): Promise<QueryResult<N>> {
     if (this.#fault === null) await this.#tried.promise;
-    // Of what readers ask, each turn of the event loop answers one query, so that the mirror's own never wait for many.
+    // Each turn of the event loop answers one query of a reader, so that the mirror's own queries never wait for many.
     if (!OWN_QUERIES.has(name)) await (this.#lastTurn = this.#lastTurn.then(() => turn()));
     return this.#answer(name, args[0]) as QueryResult<N>;
   }

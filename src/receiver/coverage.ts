@@ -52,7 +52,7 @@ export interface PassedSocket {
 
 /** How long connections wait in a socket that nothing serves: longer, and clients and the kernel give up. */
 const UNSERVED_MS = 30_000;
-/** Between two looks at the clocks, of which there is one a second, and one before each commit. */
+/** Between two readings of the clocks, which are taken once a second and before each commit. */
 const STANDSTILL_MS = 2_000;
 /** More variants than this count as everything. */
 const MOST_VARIANTS = 10_000;
@@ -87,7 +87,7 @@ export class Coverage {
   #isListening = false;
   #unsure: Missed | null = null;
 
-  /** @param isShared other receivers publish to the same stream: what this one misses, they may have received. */
+  /** @param isShared other receivers publish to the same stream, and may have received what this one missed. */
   constructor(now: Instant, isShared = false) {
     this.#isShared = isShared;
     this.#seen = now;

@@ -38,7 +38,7 @@ export interface ReceiverDeps {
 export interface PublicPort {
   readonly host: string;
   readonly port: number;
-  /** Descriptor of a passed socket, and what is known of it. */
+  /** Descriptor of a passed socket, and its known properties. */
   readonly passed: ({ readonly fd: number } & PassedSocket) | null;
   /** The present one first. */
   readonly secrets: readonly [string, ...string[]];
@@ -254,7 +254,7 @@ export class Receiver implements OwnHost {
 
   /** One transaction. @param isLast the run ends in order. */
   #commit(isLast = false): void {
-    // Before the plan: a time that is noticed now is written with what waits.
+    // Before the plan, so that a missed time noticed now is written with the waiting deliveries.
     this.look();
     const plan = planCommit({
       waiting: this.#waiting,

@@ -33,7 +33,7 @@ export interface ReceiverSettings {
 
 interface StreamSettings extends Omit<NatsOptions, 'password'> {
   readonly password: string | null;
-  /** A mirror on this host needs what other receivers publish. */
+  /** A mirror on this host needs the deliveries of other receivers. */
   readonly isConsumed: boolean;
 }
 

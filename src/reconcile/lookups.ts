@@ -47,7 +47,7 @@ function listPauseMs(products: number): number {
 export class Lookups {
   readonly #deps: LookupDeps;
   readonly #signal: AbortSignal;
-  /** A restart repeats the page, which costs one request: products read meanwhile are not read again. */
+  /** A restart repeats the page, which costs one request: products already read are not read again. */
   #pagedFromMs = EARLIEST_MS;
   #underWay: Promise<void> | null = null;
 

@@ -44,7 +44,7 @@ const PACES = [1, 2, 4, 10, 30, 120].flatMap((seconds) =>
   [1, 4, 20].flatMap((levels) => [1, 2].map((seed) => ({ everyMs: seconds * SECOND, levels, seed }))),
 );
 
-test.each(PACES)('a scheduled read leaves few doubts in what sells meanwhile: %o', (pace) => {
+test.each(PACES)('a scheduled read leaves few doubts about variants that keep selling: %o', (pace) => {
   const { readsAsked, suspectShare, settledAfterMs } = sell({ ...SALES, ...pace });
   expect(readsAsked).toBeLessThanOrEqual(60);
   expect(suspectShare).toBeLessThan(0.06);

@@ -53,7 +53,7 @@ test('stores each appended delivery before it resolves and applies them in order
   expect(changesIn(path)).toBe(300);
 });
 
-test('applies what waits on close and continues from there', async () => {
+test('applies waiting rows on close and continues from there', async () => {
   const path = newPath();
   const databases = await startDatabases(path);
   for (const body of bodies(200)) databases.inbox.append(body, T0);

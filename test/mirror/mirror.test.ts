@@ -114,7 +114,7 @@ test('restarts the thread after it fails, with pauses doubling up to a minute', 
   expect(faults).toEqual([DISK.message, null, 'the mirror’s apply thread has ended: out of memory']);
 });
 
-test('terminates only a thread that does not end by itself: within SQLite, the process would end with it', async () => {
+test('terminates only a thread that does not end in time: within SQLite, the process would end with it', async () => {
   start();
   opens();
   const failing = applier();

@@ -467,7 +467,7 @@ test.each<[string, string, (page: Buffer) => unknown]>([
   });
 });
 
-test('saves what a deleted write-ahead log holds', () => {
+test('saves the rows of a deleted write-ahead log', () => {
   const { path } = filled();
   const own = openOwnMirror(path, openedAt(T0));
   own.db.exec('UPDATE service_state SET alive_at_ms = 7');

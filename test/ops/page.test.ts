@@ -269,7 +269,7 @@ test('lists runs, and shows one with its progress', async () => {
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
 });
 
-test('shows what a run removed, and who allowed it', async () => {
+test('shows the removals of a run, and who allowed them', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
   await holdRemovals(databases);
@@ -347,8 +347,8 @@ test('lists held removals, and removes them only with the token typed again', as
   for (const [fields, status, problem] of [
     [{ ...decided, token: '' }, 403, 'The token is wrong'],
     [{ ...decided, token: 'a-wrong-token-0123456789' }, 403, 'The token is wrong'],
-    [{ ...decided, by: ' ', token: TOKEN }, 400, 'name yourself and a reason'],
-    [{ by: 'Ana', token: TOKEN }, 400, 'name yourself and a reason'],
+    [{ ...decided, by: ' ', token: TOKEN }, 400, 'give your name and a reason'],
+    [{ by: 'Ana', token: TOKEN }, 400, 'give your name and a reason'],
   ] as const) {
     const refused = await post(ops, '/problems/removals', fields, { cookie });
     expect([refused.status, words(refused.text)]).toEqual([status, expect.stringContaining(problem)]);
@@ -613,7 +613,7 @@ test('shows the command of a remedy as this installation types it, to copy', asy
   expect(page).toContain('data-copy="command-credentials-1"');
 });
 
-test('shows only suspect rows on demand, and greys what is older than the quantity', async () => {
+test('shows only suspect rows on demand, and greys values older than the quantity', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
   const found = detail('1', [{ id: '100', levels: { 1: 5, 2: 7 } }]);

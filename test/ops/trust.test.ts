@@ -114,7 +114,7 @@ describe('counts rows that are not trusted, not products and variants that may h
   });
 });
 
-test('is computed once a second, whoever asks', async () => {
+test('is computed once a second, however many ask', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const ask = vi.fn(() => Promise.resolve({ state: 'live', cause: null, untrusted: [], untrusted_count: 0 }));
   const feed = new TrustFeed({ reader: { ask: ask as never }, now: () => 7 });

@@ -56,7 +56,7 @@ test('numbers deliveries in order and drops repeated bodies, also after reopenin
   ]);
 });
 
-test('stores what was missed before the deliveries, the heartbeat and the position in the stream', () => {
+test('stores missed rows before the deliveries, the heartbeat and the position in the stream', () => {
   const { db, inbox } = open();
   const position = { streamId: 's', streamSeq: 9 };
   inbox.append({
@@ -181,7 +181,7 @@ test('prunes little at a time, however large the rows are', () => {
   expect([pruned(inbox, 99), pruned(inbox, 99), pruned(inbox, 99)]).toEqual([2, 2, 1]);
 });
 
-test('publishes what was received here, oldest first and a little at a time, and nothing from the stream', () => {
+test('publishes rows received here, oldest first and a few at a time, and none from the stream', () => {
   const { inbox } = open();
   const own = (body: Uint8Array): Arrival => ({
     kind: 'delivery',

@@ -26,7 +26,7 @@ async function held(bodies: RequestBodies, count: number, bytes: number) {
   return open;
 }
 
-test('refuses a large body over half of the budget until others end, and takes small ones meanwhile', async () => {
+test('refuses a large body over half of the budget until others end, but takes small ones', async () => {
   const bodies = new RequestBodies();
   // Overhead leaves no room for the last megabyte.
   const open = await held(bodies, 32, MEGABYTE);

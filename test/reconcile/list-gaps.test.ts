@@ -95,7 +95,7 @@ test('a whole list ends the cause', async () => {
   expect(await databases.reader.ask('stateFacts', { nowMs: now() })).toMatchObject({ listGap: null });
 });
 
-test('a search goes on without a row among the products edited last', async () => {
+test('a search continues without a row among the products edited last', async () => {
   const { eventually, databases, service, reconciler, now } = setUp(250);
   await recordFirstRead(databases, now());
   service.onList = ({ offset = 0, limit = 20, sort_by }) => {

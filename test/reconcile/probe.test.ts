@@ -80,7 +80,7 @@ const claimOf = (productId: string, newQty: number): Claim => ({
   newQty,
 });
 
-test('reads what a refused request names, and proves that webhooks are missing if the store confirms it', async () => {
+test('reads the products that a refused request names, and proves that webhooks are missing if the store confirms the claim', async () => {
   const { service, live, refuse, asked, accept, wayIn, barrier } = await setUp();
   await accept();
   const [first = '', second = ''] = service.ids;

@@ -47,7 +47,7 @@ export type Fact =
       readonly id: string;
       readonly quantities: number;
     }
-  /** An operator allowed the removal of what reads no longer show of these products. */
+  /** An operator allowed the removal of the rows of these products that reads no longer show. */
   | {
       readonly kind: 'removals_allowed';
       readonly atMs: number;

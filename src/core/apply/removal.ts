@@ -62,7 +62,7 @@ function markLevels(
   let isOpen = false;
   for (const { seen, verdict: shown } of absences) {
     for (const { level: judged, verdict } of shown.absent) {
-      // The same answer may have given it a new change number meanwhile.
+      // The same answer may already have given it a new change number.
       const level = work.tables.stockLevel(judged.variantId, judged.warehouseId) ?? judged;
       reportAbsence(work, 'level', idOf(level), verdict);
       isOpen ||= verdict.kind !== 'confirmed';

@@ -20,7 +20,7 @@ export function assertSighted({ missingAtMs }: Sighted, read: Pick<ReadContext, 
 
 interface Removal {
   readonly read: ReadContext;
-  /** The operator who decided it; null if reads alone did. */
+  /** The operator who decided the removal; null if reads alone did. */
   readonly allowedBy: string | null;
 }
 

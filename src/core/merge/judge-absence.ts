@@ -13,7 +13,7 @@ export type AbsenceVerdict =
   | { readonly kind: 'confirmed'; readonly missingAtMs: number };
 
 /**
- * Decides what an absence proves. A read that may have missed a delivery proves
+ * Decides the consequences of an absence. A read that may have missed a delivery proves
  * nothing; the first other one is a sighting, and one sent at least 30 s after
  * it confirms the removal, which the mass-removal guard may still hold.
  */

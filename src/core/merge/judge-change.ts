@@ -85,7 +85,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const latenessMs = isLate ? observeLate(state, offset, change, atMs) : state.latenessMs;
   const gap = judgeGap(outcome, change, { ...timing, latenessMs }, rows.gaps);
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
-  // The total of a read that left the level out lacks what the level had.
+  // The total of a read that left the level out lacks the level's quantity.
   const isLeftOut = before !== undefined && before.goneAtMs === null && before.missingAtMs !== null;
   const isPerhapsInTotal = isLeftOut || mayBeInTotal(variant, change, { ahead });
   const staysOpen = leavesLevelOpen(variant, outcome) || (isOpen && isPerhapsInTotal);

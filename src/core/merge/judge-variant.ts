@@ -55,7 +55,7 @@ export interface ShownVariant {
   /** Every row of the variant shows something else, such as a new name. */
   readonly isRedescribed: boolean;
   readonly isChanged: boolean;
-  /** The read changed what only reads may change. */
+  /** The read changed properties that only reads may change. */
   readonly differs: boolean;
   /** Bundles that contain the variant have changed with it. */
   readonly movesBundles: boolean;
@@ -105,7 +105,7 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
     absent: absentLevels(levels, seen).map((level) => ({ level, verdict: judgeAbsence(level, read) })),
     restored: seen.levels === null ? levels.filter((level) => returnsWith(level, base, after)) : [],
     total,
-    // The request for what came meanwhile belongs to another product, or was a search that ends here.
+    // A request made in the meantime belongs to another product, or was a search that ends here.
     doubt:
       isNewToProduct || shown.some(({ doubt }) => doubt === 'conflict')
         ? 'conflict'

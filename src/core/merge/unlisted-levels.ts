@@ -51,7 +51,7 @@ export function leavesLevelOpen(variant: Variant, { branch, requestRead }: Chang
   return isInTotalOnly && requestRead && ORDER_UNCERTAIN.has(branch);
 }
 
-/** A read showed a loss in the total alone: the total includes what the level lacks. */
+/** A read showed a loss in the total alone: the total includes the change that the level lacks. */
 export function isInTotal(level: StockLevel): boolean {
   return level.unexplainedAtMs !== null;
 }

@@ -8,7 +8,7 @@ import type { MirrorStateRow, UntoldChange, WayIn } from '../model.ts';
 
 /** Weight of one gap between webhooks in their mean. */
 const GAP_WEIGHT = 1 / 32;
-/** A longer gap, as of a night, counts as this many mean gaps. It is also what makes a silence unusual. */
+/** A longer gap, such as a night, counts as this many mean gaps. A silence of as many is unusual. */
 const UNUSUAL_GAPS = 10;
 /** The webhooks of one bulk edit say little about the usual gap. */
 export const LEAST_MEAN_GAP_MS = 3_000;

@@ -112,7 +112,7 @@ const untried = (params: Params<BarrierRoom>) => ({
   attempts: sql<number>`0`,
 });
 
-/** Products of which `instant` is before the barrier, in the order of it. */
+/** Products whose `instant` is before the barrier, in its order. */
 const behindBarrier = (instant: SQLiteColumn, sorted: typeof asc) =>
   query((params: Params<BarrierRoom>) =>
     select(untried(params))

@@ -139,7 +139,7 @@ function damagedFile(error: unknown): DamagedFile | null {
 }
 
 const CHECK_EVERY_MS = 1_000;
-/** At a stop: for what is left in the inbox. */
+/** Time at a stop for the rest of the inbox. */
 const CLOSE_WITHIN_MS = 1_000;
 
 /** Pause in a burst: without it, 10 to 20 % fewer answers a second on two cores (`npm run bench -- --only a`). */
@@ -198,7 +198,7 @@ class ApplyServer {
     try {
       this.#own?.close({ isOrderly: false });
     } catch {
-      // The start rule decides what the file is worth.
+      // The start rule decides whether the file can be used.
     }
     this.#own = null;
   }
@@ -231,7 +231,7 @@ class ApplyServer {
     }
   }
 
-  /** Accepts what has come before each transaction, so that a request to close does not wait for the rest. */
+  /** Accepts waiting messages before each transaction, so that a request to close does not wait for the rest. */
   #applyWaiting(): void {
     for (;;) {
       for (let next = this.#owner.take(); next !== undefined; next = this.#owner.take()) this.#accept(next);

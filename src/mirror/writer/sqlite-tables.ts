@@ -72,7 +72,7 @@ export class SqliteTables implements Tables {
     this.#state = stateOf(onlyRow(this.#sql.state));
   }
 
-  /** Writes what a transaction keeps in memory; call before its commit. */
+  /** Writes the rows that a transaction keeps in memory; call before its commit. */
   flush(): void {
     this.#writeAll();
     this.#cache.trim();

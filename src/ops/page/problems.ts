@@ -66,7 +66,7 @@ export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
     }
     const { data } = decisionSchema.safeParse(decision);
     if (data === undefined) {
-      return held(c, 'Nothing was removed: name yourself and a reason, for the log and the run.', 400);
+      return held(c, 'Nothing was removed: give your name and a reason, for the log and the run.', 400);
     }
     const { id } = await operator.resync(null, data);
     return c.redirect(`/runs/${id}`, 303);

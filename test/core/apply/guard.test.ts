@@ -91,7 +91,7 @@ test('counts quantities, however they are divided into products', () => {
   expect(mirror.tables.heldProducts()).toEqual(more.toSorted());
 });
 
-test('what comes in turn, as the schedule reads, ends when 50 have gone within the hour', () => {
+test('removals found one by one by scheduled reads end after 50 within the hour', () => {
   const mirror = new Mirror();
   const empty = detailOf(1, 0);
   read(mirror, ids(100), detailOf(1, 1), T0);
@@ -127,7 +127,7 @@ describe('an operator’s decision', () => {
   const held = (left: Detail = NOT_FOUND, whole = detailOf(1, 1)) =>
     changed(200, { whole, left, changed: 60 });
 
-  test('reads the held products, and removes what is still missing, in the operator’s name', () => {
+  test('reads the held products, and removes rows that are still missing, in the operator’s name', () => {
     const mirror = held();
     expect(decide(mirror, null)).toContainEqual({
       kind: 'removals_allowed',

@@ -45,7 +45,7 @@ test('has no gaps and no row of a total in the feed once it is removed', () => {
   expect(mirror.rows('100', null)).toEqual([]);
 });
 
-test('a miss of a variant that was found meanwhile, or that is not known at all, changes nothing', () => {
+test('a miss changes nothing if the variant has been found, or is not known at all', () => {
   const mirror = mirrorAfterRead();
   const before = mirror.tables.variant('100');
   for (const sentAtMs of [T0 + 9 * S, T0 + 90 * S]) {

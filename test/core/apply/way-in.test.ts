@@ -33,7 +33,7 @@ function receiving(snapshot = single(5)): Mirror {
 
 const passGrace = (mirror: Mirror, atMs: number): unknown => mirror.applyInput({ kind: 'untold_due', atMs });
 
-test('the first webhook proves the way in, and what was missed before it is read', () => {
+test('the first webhook proves the way in, and everything is read', () => {
   const mirror = new Mirror({ wayIn: 'unproven' });
   mirror.deliver(T0, change({ old: 5, new: 4 }));
   expect(wayInOf(mirror)).toMatchObject({ wayIn: 'proven', wayInSinceMs: T0, lastWebhookAtMs: T0 });

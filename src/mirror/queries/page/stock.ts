@@ -44,7 +44,7 @@ export interface StockSearch {
   readonly warehouseId: string | null;
   /** Only variants with a suspect row in `mirror_sellable`. */
   readonly suspect: boolean;
-  /** Only variants of which nothing can be sold, or nothing in a warehouse. */
+  /** Only variants with nothing to sell, in all or in a warehouse. */
   readonly empty: boolean;
   readonly order: StockOrder;
   /** `next` of another page, or `previous` of one; both null: the first page. */
