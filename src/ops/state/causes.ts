@@ -38,7 +38,7 @@ export const CAUSES = {
     owner: 'operator',
     message: 'The mirror is not running or hangs. Values are not updated.',
     remedy:
-      'Run `stock-mirror serve`, or start its unit or container. If it runs, read its log, then restart it.',
+      'Start the mirror: run `stock-mirror serve`, or start its unit or container. If it runs, read its log, then restart it.',
     // The alert StockMirrorDown covers it: a stopped mirror has no metrics.
     alertAfter: null,
   },
