@@ -37,9 +37,7 @@ const segment = fc.oneof(
 );
 const paths = fc.oneof(
   oneOf('/readyz /api/status /api/runs /api/runs/1 /api/resync /openapi.json'),
-  oneOf(
-    '/api/stock /api/variants /api/changes /api/changes/stream /api/drift /api/deliveries /api/open-reads',
-  ),
+  oneOf('/api/stock /api/variants /api/changes /api/changes/stream /api/drift /api/deliveries'),
   segment.map((id) => `/api/runs/${id}`),
   oneOf('/ /stock /deliveries /runs /variants/100 /page/resync /page/style.css /problems /problems/held'),
   oneOf('/problems/failing /problems/differences /problems/removals'),

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
 import { newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readInput, refusedRead, T0 } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
@@ -66,7 +66,6 @@ test('serves a valid document with every endpoint', async () => {
     '/api/changes/stream',
     '/api/deliveries',
     '/api/drift',
-    '/api/open-reads',
     '/api/resync',
     '/api/runs',
     '/api/runs/{id}',
@@ -119,9 +118,6 @@ test('takes ids of any length, as the store does', async () => {
   }
   expect((await pages(`/api/sellable?variant_id=${uuid},${long}`, 'sellable')).flat()).toHaveLength(3);
   expect((await pages(`/api/stock?warehouse_id=${long}`, 'stock')).flat()).toHaveLength(1);
-  for (const id of [uuid, long]) await databases.writer.append(refusedRead(id));
-  const failing = await pages('/api/open-reads?kind=failing&limit=1', 'open_reads');
-  expect(failing.flat().map(({ product_id: id }) => id)).toEqual([uuid, long]);
 });
 
 test('filters stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
@@ -163,44 +159,6 @@ test('scans a bounded number of rows for one page', async () => {
   const found = await pages('/api/stock?warehouse_id=2', 'stock');
   expect(found.flat().map((row) => row['variant_id'])).toEqual(['111111']);
   expect(found.map((page) => page.length)).toEqual([0, 0, 1]);
-});
-
-test('lists held removals and failing reads, page by page', async () => {
-  await fill();
-  await read('12', detail('12', [{ id: '120', levels: { 1: 9 } }]));
-  for (const atMs of [T0 + 40_000, T0 + 80_000]) {
-    for (const productId of ['10', '11', '12']) {
-      await databases.writer.append(readInput(productId, null, { sentAtMs: atMs }));
-    }
-    await databases.writer.append({ kind: 'list_completed', atMs: atMs + 9_000, sentAtMs: atMs + 9_000 });
-  }
-  const heldIds = (await pages('/api/open-reads?kind=held&limit=2', 'open_reads')).map((page) =>
-    page.map((row) => row['product_id']),
-  );
-  expect(heldIds).toEqual([['10', '11'], ['12']]);
-  const { body } = await get('/api/open-reads?kind=held&limit=1');
-  expect(body['held']).toEqual({ products: 3, quantities: 5, units: 35 });
-  expect(body['open_reads']).toEqual([
-    {
-      product_id: '10',
-      product_name: 'Product 10',
-      since: T0 + 40_000,
-      missing: { product: true, variants: 0, levels: 0 },
-      quantities: 3,
-      units: 18,
-      skus: ['S-100', 'S-101'],
-      failed_at: null,
-      last_error: null,
-      attempts: 0,
-      retry_at: 0,
-    },
-  ]);
-
-  expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toEqual([]);
-  await databases.writer.append(refusedRead('11', { atMs: T0 + 90_000, error: '403 access_denied' }));
-  expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toMatchObject([
-    { product_id: '11', last_error: '403 access_denied', attempts: 1, retry_at: null },
-  ]);
 });
 
 test('lists drift by cause, latest first', async () => {
@@ -290,8 +248,6 @@ test('names wrong parameters', async () => {
     ['/api/changes?after=-1', 'after: must be a whole number'],
     ['/api/changes?epoch=XYZ', 'epoch: must be the `epoch`'],
     ['/api/drift?reason=first_read', 'reason: must be one of'],
-    ['/api/open-reads?kind=other', 'kind: must be one of held, failing'],
-    ['/api/open-reads?kind=held&after=x', 'after: must be the `next`'],
   ] as const) {
     const { status, body } = await get(path);
     expect([path, status, body['error']]).toEqual([path, 400, 'invalid_request']);

@@ -4,7 +4,6 @@ import { TrustFeed } from '../feed/trust-feed.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { historyRoutes } from './history.ts';
-import { openReadsRoutes } from './open-reads.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
 import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
@@ -29,7 +28,6 @@ export function createApi(deps: OpsDeps): ApiRouter {
     }),
   );
   api.route('/', historyRoutes(reader));
-  api.route('/', openReadsRoutes(reader));
   api.route('/', runsRoutes(deps));
 
   let document: object | null = null;
