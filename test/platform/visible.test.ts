@@ -39,13 +39,6 @@ test('escapes log lines at a terminal', () => {
   expect(text.replaceAll('\n', '')).not.toMatch(INVISIBLE);
 });
 
-test('keeps the stack of an error at a terminal', () => {
-  const stream = Object.assign(new PassThrough(), { isTTY: true });
-  const err = new Error('no');
-  createLog('info', openOutput(stream as unknown as NodeJS.WriteStream)).warn({ err }, 'failed');
-  expect(String(stream.read())).toMatch(/Error: no\n +at /);
-});
-
 test('escapes the output of commands', () => {
   const found = {
     what: 'level' as const,

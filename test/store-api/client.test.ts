@@ -3,7 +3,6 @@ import { connected, failureOf, START_MS } from './connection.ts';
 import { sendError, sendJson } from './stub-service.ts';
 
 const DETAIL = '/v1/product/detail';
-const LIST = '/v1/product/list';
 
 const variant = { product_variant_id: '100', name: '', available_qty: 4, weight: 1 };
 const product = {
@@ -97,35 +96,6 @@ describe('productDetail', () => {
     expect(error).toMatchObject({ kind: 'rejected', code: 'invalid_request', status: undefined });
     expect(error.message).toContain('product_id: ');
     expect(service.requests).toEqual([]);
-  });
-});
-
-test('listProducts returns the page and the times', async () => {
-  const { service, client } = await connected();
-  service.answer(LIST, (response) =>
-    sendJson(response, 200, {
-      products: [{ id: '7', name: 'a', image_url: null }],
-      has_more: true,
-      total: 2,
-    }),
-  );
-  const answer = await client.listProducts({
-    sort_by: 'id',
-    sort_order: 'asc',
-    limit: 100,
-    get_count: true,
-  });
-  expect(answer).toMatchObject({
-    page: { products: [{ id: '7', name: 'a' }], has_more: true, total: 2 },
-    sentAtMs: START_MS,
-    receivedAtMs: START_MS,
-    requestId: 'request-1',
-  });
-  expect(JSON.parse(service.to(LIST)[0]?.body ?? '')).toEqual({
-    sort_by: 'id',
-    sort_order: 'asc',
-    limit: 100,
-    get_count: true,
   });
 });
 

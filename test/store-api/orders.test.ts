@@ -1,6 +1,6 @@
 /** Orders and addresses: requests sent and answers parsed. */
 import { describe, expect, test } from 'vitest';
-import type { CreateOrderRequest, OrderDetailRequest } from '../../src/store-api/contract/order-schemas.ts';
+import type { CreateOrderRequest } from '../../src/store-api/contract/order-schemas.ts';
 import { connected, failureOf, START_MS } from './connection.ts';
 import { sendError, sendHtml, sendJson } from './stub-service.ts';
 
@@ -60,22 +60,6 @@ describe('createOrder', () => {
 });
 
 describe('orderDetail', () => {
-  test.each<[OrderDetailRequest]>([[{ order_id: '900' }], [{ external_order_id: 'A-1' }]])(
-    'reads the order of %j with unknown fields of its shipments',
-    async (request) => {
-      const { service, client } = await connected();
-      const sent = {
-        id: '900',
-        external_order_id: 'A-1',
-        shipments: [{ tracking_number: 'TH01', courier: 'of tomorrow' }],
-      };
-      service.answer(DETAIL, (response) => sendJson(response, 200, { request_id: 'r', order: sent }));
-      const answer = await client.orderDetail(request);
-      expect(answer).toMatchObject({ outcome: 'found', order: sent, rawOrder: sent, requestId: 'request-1' });
-      expect(JSON.parse(service.to(DETAIL)[0]?.body ?? '')).toEqual(request);
-    },
-  );
-
   test("returns not_found only for the store's 404", async () => {
     const { service, client } = await connected();
     service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
