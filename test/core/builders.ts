@@ -67,7 +67,6 @@ export function readContext(over: Partial<ReadContext> = {}): ReadContext {
   return {
     sentAtMs: T0 + 10_000,
     loMs: T0 + 8_000,
-    endMs: T0 + 12_000,
     hiMs: T0 + 12_000,
     superseded: false,
     overlaps: false,

@@ -1,6 +1,6 @@
 /** Writes what is decided about the answer of a read (docs/architecture.md#reads). */
 import type { ProductSnapshot, ReadInput, VariantSnapshot } from '../input.ts';
-import { EARLIEST_MS, OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { offsetFloorMs, readWindow, stampedUntilMs } from '../merge/clock-bounds.ts';
 import type { ShownVariant } from '../merge/judge-variant.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
@@ -67,8 +67,7 @@ function readContext(work: UnitOfWork, input: ReadInput, product: Product | unde
   return {
     sentAtMs: input.sentAtMs,
     loMs: window.loMs,
-    endMs: window.hiMs,
-    hiMs: Math.max(window.hiMs, work.state.stampedUntilMs ?? EARLIEST_MS),
+    hiMs: window.hiMs,
     superseded: product !== undefined && input.sentAtMs < product.readAtMs,
     overlaps: product !== undefined && input.sentAtMs < product.readUntilMs + REPLICA_LAG_MS,
   };

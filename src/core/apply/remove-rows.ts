@@ -121,7 +121,6 @@ export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): v
     sentAtMs: input.sentAtMs,
     loMs: EARLIEST_MS,
     // A sweep has no window.
-    endMs: EARLIEST_MS,
     hiMs: EARLIEST_MS,
     superseded: false,
     overlaps: false,

@@ -71,11 +71,13 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const ahead = isStampedAhead(change.updateTimeMs, atMs, state);
   // A clock that is ahead says nothing about the other nodes' clocks.
   const offset = futureDated || ahead ? state : observeArrival(state, change.updateTimeMs, atMs);
+  // As a change ahead, one of a clock that was set back may be older than any read.
+  const stamp = { ahead: ahead || change.updateTimeMs <= (state.stampedUntilMs ?? EARLIEST_MS) };
   const bounds = { ...offset, dateContradictions: state.dateContradictions };
   const outcome = mergeChange(before, change, {
     atMs,
     futureDated,
-    ahead,
+    ...stamp,
     seenBeforeMs: before === undefined ? EARLIEST_MS : lowWatermarkMs(before, bounds),
     variantGoneAtMs: variant.goneAtMs,
     isNeverListed: isTotalOnly(variant),
@@ -87,7 +89,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   // The total of a read that left the level out lacks the level's quantity.
   const isLeftOut = before !== undefined && before.goneAtMs === null && before.missingAtMs !== null;
-  const isPerhapsInTotal = isLeftOut || mayBeInTotal(variant, change, { ahead });
+  const isPerhapsInTotal = isLeftOut || mayBeInTotal(variant, change, stamp);
   const staysOpen = leavesLevelOpen(variant, outcome) || (isOpen && isPerhapsInTotal);
   const total = outcome.applied ? judgeTotalMove(before, outcome.level, variant, change) : null;
 

@@ -11,8 +11,6 @@ export interface ReadContext {
   readonly sentAtMs: number;
   /** Store time, from `readWindow`. */
   readonly loMs: number;
-  readonly endMs: number;
-  /** The high watermark: the end, or the last stamp of a clock that was set back. */
   readonly hiMs: number;
   /** A read of the same product that was sent later is already merged. */
   readonly superseded: boolean;
@@ -130,7 +128,7 @@ function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): St
     asOfMs: changed ? read.sentAtMs : level.asOfMs,
     // A later read cannot have seen less, so a low watermark above
     // this read's window came from a wrong clock.
-    readLoMs: level.readLoMs > read.endMs ? read.loMs : Math.max(level.readLoMs, read.loMs),
+    readLoMs: level.readLoMs > read.hiMs ? read.loMs : Math.max(level.readLoMs, read.loMs),
     readHiMs: read.hiMs,
     readAtMs: read.sentAtMs,
     verifiedAtMs: read.sentAtMs,
