@@ -24,27 +24,39 @@ export function searchForm({ action, query, label, placeholder }: Search): Html 
 }
 
 interface Frame {
-  readonly title: string;
-  readonly brand: string;
-  /** Subject of the script's error messages: `The mirror`. */
-  readonly server: string;
+  /** null for the brand alone. */
+  readonly title: string | null;
+  readonly brand?: string;
+  /** Subject of the script's error messages. */
+  readonly server?: string;
   /** Interval of the script's reloads; null for no script. */
   readonly everyMs: number | null;
-  readonly links: readonly (readonly [path: string, words: string])[];
-  readonly at: string;
-  readonly tools: Html | '';
-  readonly message: Html | '';
+  readonly links?: readonly (readonly [path: string, words: string])[];
+  /** The link that leads here. */
+  readonly at?: string;
+  readonly tools?: Html | '';
+  readonly message?: Html | '';
   readonly main: Html;
 }
 
-export function frame({ title, brand, server, everyMs, links, at, tools, message, main }: Frame): Html {
+export function frame({
+  title,
+  brand = 'stock-mirror',
+  server = 'The mirror',
+  everyMs,
+  links = [],
+  at = '',
+  tools = '',
+  message = '',
+  main,
+}: Frame): Html {
   return html`${raw('<!doctype html>')}
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${title}</title>
+        <title>${title === null ? brand : `${title}: ${brand}`}</title>
         <link rel="icon" href="data:," />
         ${STYLES.map((name) => html`<link rel="stylesheet" href="/page/${name}" />`)}
         ${everyMs === null ? '' : html`<script type="module" src="/page/script.js"></script>`}

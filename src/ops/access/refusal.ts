@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { errorBody } from '../shared/api-error.ts';
 import { wantsPage, type OpsEnv } from '../shared/env.ts';
-import { outsidePage } from './outside-page.ts';
+import { frame } from '../../web/frame.ts';
 
 interface Refusal {
   /** The rule that refuses the request, with the headers that broke it. */
@@ -19,8 +19,9 @@ export function refused(c: Context<OpsEnv>, { reason, remedy, lines }: Refusal) 
     const description = [reason, remedy, ...lines].join(' ');
     return c.json(errorBody('access_denied', description), 403);
   }
-  const page = outsidePage({
+  const page = frame({
     title: 'Refused',
+    everyMs: null,
     main: html`<article class="critical">
       <h1>This request is refused</h1>
       <p>${reason}</p>

@@ -6,8 +6,8 @@ import { html } from 'hono/html';
 import type { Logger } from '../../platform/log.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { addressOf, isSafe, wantsPage, type OpsEnv, type SignedInBy } from '../shared/env.ts';
+import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
-import { outsidePage } from './outside-page.ts';
 
 export interface SignInDeps {
   readonly token: string | null;
@@ -134,8 +134,9 @@ function ownPath(to: string | undefined): string {
 }
 
 function loginPage(problem: string | null, to: string): Html {
-  return outsidePage({
+  return frame({
     title: 'Sign in',
+    everyMs: null,
     message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
     main: html`<article>
       <h1>Sign in</h1>

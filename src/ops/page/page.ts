@@ -65,15 +65,12 @@ export function createPage(deps: PageDeps): Pages {
 
   const show: ShowPage = async (c, { title, at, main, query = '' }, status = 200) => {
     const page = frame({
-      title: `${title}: stock-mirror`,
-      brand: 'stock-mirror',
-      server: 'The mirror',
+      title,
       // A page that cannot be shown now shows itself again once it can.
       everyMs: status === 200 || status === 503 ? EVERY_MS : null,
       links: linksOf(deps.state.last?.status),
       at,
       tools: toolsView(await deps.watch.shown(), query, c.get('signedInBy') === 'session'),
-      message: '',
       main,
     });
     return c.html(page, status);

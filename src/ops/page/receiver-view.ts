@@ -32,14 +32,12 @@ export function receiverCausesPage(verdict: Verdict, commandOf: CommandOf): Html
 
 function framed({ state }: Verdict, title: string, main: Html): Html {
   return frame({
-    title: `${title}: stock-mirror`,
-    brand: 'stock-mirror',
+    title,
     server: 'The receiver',
     everyMs: EVERY_MS,
     links: [['/', 'Receiver']],
     at: '/',
     tools: html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span>`,
-    message: '',
     main,
   });
 }

@@ -45,13 +45,12 @@ export function createPage(store: Store): Hono<ApiEnv> {
   const show = (context: Context<ApiEnv>, problem?: string) => {
     const query = queryOf(context);
     const page = frame({
-      title: 'Simulated store',
+      title: null,
       brand: 'Simulated store',
       server: 'The sandbox',
       everyMs: EVERY_MS,
       links: LINKS,
       at: context.req.path,
-      tools: '',
       message: messageView(context, problem),
       main: html`<div class="front">
         <div>

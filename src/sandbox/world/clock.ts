@@ -19,14 +19,8 @@ interface ClockDeps {
   readonly offsetMs: number;
 }
 
-interface Task {
-  readonly dueMs: number;
-  readonly run: () => void;
-  timer: unknown;
-}
-
 const NODE_SKEWS = [-1, -0.4, 0.3, 1] as const;
-/** The limit of Node's timers; later tasks wait in several steps. */
+/** The limit of Node's timers, which replace longer times by 1 ms. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export class Clock {
@@ -35,7 +29,7 @@ export class Clock {
   /** Setting it steps the store's clock. */
   offsetMs: number;
   readonly #deps: ClockDeps;
-  readonly #tasks = new Set<Task>();
+  readonly #pending = new Set<unknown>();
 
   constructor(deps: ClockDeps) {
     this.#deps = deps;
@@ -57,40 +51,25 @@ export class Clock {
 
   /** Runs `action` after `ms` of the base clock, never within the call. @returns a function that cancels it. */
   after(ms: number, action: () => void): () => void {
-    const task: Task = {
-      dueMs: this.baseNow() + ms,
-      run: () => {
-        this.#drop(task);
+    const timer = this.#deps.timers.setTimeout(
+      () => {
+        this.#pending.delete(timer);
         action();
       },
-      timer: undefined,
-    };
-    this.#tasks.add(task);
-    this.#arm(task, ms);
+      Math.min(Math.max(0, ms), LONGEST_TIMER_MS),
+    );
+    this.#pending.add(timer);
     return () => {
-      this.#drop(task);
+      this.#drop(timer);
     };
   }
 
   stop(): void {
-    for (const task of this.#tasks) this.#drop(task);
+    for (const timer of this.#pending) this.#drop(timer);
   }
 
-  #arm(task: Task, ms: number): void {
-    const { timers } = this.#deps;
-    timers.clearTimeout(task.timer);
-    const isLong = ms > LONGEST_TIMER_MS;
-    task.timer = timers.setTimeout(
-      () => {
-        if (isLong) this.#arm(task, task.dueMs - this.baseNow());
-        else task.run();
-      },
-      isLong ? LONGEST_TIMER_MS : Math.max(0, ms),
-    );
-  }
-
-  #drop(task: Task): void {
-    this.#deps.timers.clearTimeout(task.timer);
-    this.#tasks.delete(task);
+  #drop(timer: unknown): void {
+    this.#deps.timers.clearTimeout(timer);
+    this.#pending.delete(timer);
   }
 }
