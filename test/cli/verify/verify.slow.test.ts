@@ -41,7 +41,7 @@ describe.concurrent('verify', () => {
     const before = hash();
     const equal = await run(home, 'verify');
     expect(equal.code).toBe(0);
-    expect(equal.stderr).toMatch(/^(\d+\/30 products, .*\n)*$/);
+    expect(equal.stderr).toMatch(/^(\d+\/30 products.*\n)*$/);
     expect(equal.stdout).toMatch(/^equal: 30 products, \d+ totals and \d+ stock levels compared\n$/);
 
     const [moved, gone] = plainVariants(sandbox, 2);
