@@ -36,7 +36,7 @@ export const CAUSES = {
   stopped: {
     severity: 'critical',
     owner: 'operator',
-    message: 'The mirror is not running or hangs. Values are not updated.',
+    message: 'The mirror is not running, or it hangs. Values are not updated.',
     remedy:
       'Start the mirror: run `stock-mirror serve`, or start its unit or container. If it runs, read its log, then restart it.',
     // The alert StockMirrorDown covers it: a stopped mirror has no metrics.
