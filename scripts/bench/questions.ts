@@ -1,9 +1,8 @@
 /** The questions of the bench. Each opens its own stage. */
 import { burst, size, visible } from './answering.ts';
-import { instances, memory, start } from './footprint.ts';
+import { memory, start } from './footprint.ts';
 import { besideOthers, duringResyncs } from './latency.ts';
 import type { Bench, Row } from './question.ts';
-import { readers } from './readers.ts';
 
 export const QUESTIONS: Readonly<Record<string, { title: string; ask: (bench: Bench) => Promise<Row> }>> = {
   a: { title: 'deliveries answered per second in a burst', ask: burst },
@@ -12,7 +11,5 @@ export const QUESTIONS: Readonly<Record<string, { title: string; ask: (bench: Be
   d: { title: 'cost of an answer by the size of the mirror', ask: size },
   e: { title: 'memory of a first read, and idle', ask: memory },
   f: { title: 'from start to the first answer', ask: start },
-  g: { title: 'memory and processor of several idle instances', ask: instances },
-  h: { title: 'readers in SQL, and trust, by the size of the mirror', ask: readers },
   i: { title: 'answer times beside busy processes', ask: besideOthers },
 };

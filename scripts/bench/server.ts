@@ -46,11 +46,6 @@ export class Server {
     return this.#listening;
   }
 
-  /** Memory in MB, with shared pages divided among the processes. */
-  proportionalMb(): number {
-    return (Number(/^Pss:\s+(\d+) kB/m.exec(this.#read('smaps_rollup'))?.[1]) * 1_024) / 1e6;
-  }
-
   /** Resident memory in MB: its peak so far, or now. */
   memoryMb(when: 'peak' | 'now'): number {
     const field = when === 'peak' ? 'VmHWM' : 'VmRSS';
@@ -64,11 +59,6 @@ export class Server {
     const receiver = threads.find(isReceiver);
     if (receiver === undefined) throw new Error('no thread of the mirror is named receiver');
     return processorMs(this.#read(`task/${receiver}/stat`));
-  }
-
-  /** Processor time of all threads. */
-  processorMs(): number {
-    return processorMs(this.#read('stat'));
   }
 
   async end(): Promise<void> {
