@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
-import { inboxPath } from '../inbox/inbox-file.ts';
+import { inboxPath, openInboxReader, readReceiver } from '../inbox/inbox-file.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/open-for-queries.ts';
 import { countsShape } from '../ops/shared/shapes.ts';
 import { fullReadWords, sellableWords } from '../ops/shared/words.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
-import { verdictOf } from '../ops/state/state.ts';
+import { judge, receiverCause, verdictOf } from '../ops/state/state.ts';
 import { ago, counted } from '../platform/amounts.ts';
 import { commandsOf, withOwnCommands } from '../platform/own-command.ts';
 import { messageOf } from '../platform/thrown.ts';
@@ -24,7 +24,6 @@ import { openMirrorFile } from './shared/mirror-file.ts';
 import { decimal } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { statusOfOwn, type stateSchema } from './shared/ops-client.ts';
-import { readReceiverState } from './status/receiver.ts';
 
 type Status = z.infer<typeof stateSchema>;
 
@@ -91,9 +90,9 @@ interface Answer {
 async function look(config: LocalConfig): Promise<Answer> {
   const status = await askServer(config);
   if (status !== null && typeof status !== 'string') return { status, served: true, hidden: null };
-  const read = config.role === 'receiver' ? readReceiverState : readFile;
+  const read = config.role === 'receiver' ? readInbox : readFile;
   try {
-    return { status: { ...read(config.database.path) }, served: false, hidden: status };
+    return { status: read(config.database.path), served: false, hidden: status };
   } catch (error) {
     throw status === null ? error : new Error(status, { cause: error });
   }
@@ -163,6 +162,23 @@ function readFile(path: string): Status {
       deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
     };
+  } finally {
+    db.close();
+  }
+}
+
+/** The state of a host that only receives. */
+function readInbox(databasePath: string): Status {
+  const path = inboxPath(databasePath);
+  if (!isThere(path)) {
+    throw new Error(
+      `no receiver runs, and ${path} does not exist: run \`stock-mirror serve\`, or correct DATABASE_PATH`,
+    );
+  }
+  const db = openInboxReader(databasePath);
+  try {
+    const cause = receiverCause({ ...readReceiver(db), nowMs: Date.now() });
+    return { ...judge(cause === null ? [] : [cause]) };
   } finally {
     db.close();
   }

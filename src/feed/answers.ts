@@ -37,6 +37,7 @@ export type TrustAnswer = Trust & { readonly last_seq: number };
 
 const sellablePage = z.looseObject({
   epoch: z.string(),
+  /** Epoch ms, mirror's clock. */
   as_of: z.number(),
   last_seq: z.int(),
   sellable: z.array(sellableRow),
@@ -44,15 +45,7 @@ const sellablePage = z.looseObject({
   has_more: z.boolean(),
 });
 
-export interface SellablePage {
-  readonly epoch: string;
-  /** Epoch ms, mirror's clock. */
-  readonly as_of: number;
-  readonly last_seq: number;
-  readonly sellable: readonly SellableRow[];
-  readonly next: string | null;
-  readonly has_more: boolean;
-}
+export type SellablePage = z.infer<typeof sellablePage> & { readonly sellable: readonly SellableRow[] };
 
 const changesPage = z.looseObject({
   epoch: z.string(),
@@ -61,12 +54,7 @@ const changesPage = z.looseObject({
   has_more: z.boolean(),
 });
 
-export interface ChangesPage {
-  readonly epoch: string;
-  readonly changes: readonly Change[];
-  readonly next: number;
-  readonly has_more: boolean;
-}
+export type ChangesPage = z.infer<typeof changesPage> & { readonly changes: readonly Change[] };
 
 const status = z.looseObject({
   epoch: z.string().optional(),
@@ -76,10 +64,10 @@ const status = z.looseObject({
 const startOver = z.looseObject({ error: z.enum(['epoch_changed', 'pruned', 'ahead']) });
 
 export const toSellablePage = (json: unknown): SellablePage =>
-  checked(sellablePage, json, 'a page of stock') as unknown as SellablePage;
+  checked(sellablePage, json, 'a page of stock') as SellablePage;
 
 export const toChangesPage = (json: unknown): ChangesPage =>
-  checked(changesPage, json, 'a page of changes') as unknown as ChangesPage;
+  checked(changesPage, json, 'a page of changes') as ChangesPage;
 
 export const toChange = (json: unknown): Change => checked(change, json, 'a change') as unknown as Change;
 
