@@ -59,7 +59,7 @@ const TYPED = {
     '**/queries/**',
   ],
   allowTypeImports: true,
-  message: 'It loads drizzle, which takes a thread 3 MB: ask the query thread, or write SQL.',
+  message: 'It loads drizzle, which takes a thread 3 MB: ask the reader of the main thread, or write SQL.',
 };
 
 const ENVIRONMENT = { object: 'process', property: 'env', message: 'Only config reads the environment.' };
