@@ -1,13 +1,11 @@
 /** One test per rule of the contract, over real sockets. */
-import { expect, onTestFinished, test } from 'vitest';
-import { createClient, type Client, type ClientOptions } from '../../src/client.ts';
+import { expect, test } from 'vitest';
 import type { Variant } from '../../src/sandbox/world/model.ts';
 import { renderOrder } from '../../src/sandbox/world/orders.ts';
 import { createOrderRequestSchema } from '../../src/store-api/contract/order-schemas.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { manualTime, steer, withReceiver, lamp, recipient, type Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
-import { temporaryFolder } from '../store-api/connection.ts';
 import { accessToken, createRaw, type Answer, type Raw } from './raw.ts';
 
 export type Context = {
@@ -15,8 +13,6 @@ export type Context = {
   /** Receives the first app's webhooks. */
   readonly receiver: Receiver;
   readonly raw: Raw;
-  /** The package's client, with a new token file and short pauses. */
-  readonly client: (options?: Partial<ClientOptions>) => Client;
   /** Ten in stock in one warehouse, at 250.00, with the SKU `LAMP-1`. */
   readonly lamp: Variant;
   /** A valid order with some fields replaced. */
@@ -74,18 +70,6 @@ export async function contextFor(options: SandboxOptions = {}): Promise<Context>
     raw,
     lamp: variant,
     body,
-    client: (given = {}) => {
-      const client = createClient({
-        baseUrl: sandbox.baseUrl,
-        clientId: sandbox.clientId,
-        clientSecret: sandbox.clientSecret,
-        tokenFilePath: `${temporaryFolder()}/token.json`,
-        retry: { baseMs: 1, capMs: 1 },
-        ...given,
-      });
-      onTestFinished(() => client.close());
-      return client;
-    },
     order: async (fields) => orderOf(await raw.post('/v1/order/create', body(fields))),
     read: async (orderId) => orderOf(await raw.post('/v1/order/detail', { order_id: orderId })),
     steer: async (path, fields) => {
