@@ -12,7 +12,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { ClockReading } from '../platform/own-clock.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
-import { connectService, type ServiceConnectionOptions } from '../store-api/client.ts';
+import { connectService } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import { ownFile } from '../sqlite/database-files.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
@@ -44,11 +44,10 @@ interface MirrorOptions {
   readonly log: Logger;
   readonly platform: MirrorPlatform;
   readonly monitor: Pick<Monitor, 'onAnswer'>;
-  readonly shareTokenState: ServiceConnectionOptions['shareTokenState'];
 }
 
 /** Opens next to an inbox that exists. Reads begin with `reconciler.start()`. */
-export function openMirror({ config, log, platform, monitor, shareTokenState }: MirrorOptions): OpenMirror {
+export function openMirror({ config, log, platform, monitor }: MirrorOptions): OpenMirror {
   const { service, database, schedules } = config;
   const files = platform.files(database.path);
   const fingerprints = service.webhookSecrets.map((secret) => fingerprintOf(secret, service.clientId));
@@ -87,7 +86,6 @@ export function openMirror({ config, log, platform, monitor, shareTokenState }: 
     clientId: service.clientId,
     clientSecret: service.clientSecret.reveal(),
     tokenFilePath: ownFile(database.path, 'token'),
-    shareTokenState,
     maxConcurrency: service.maxConcurrency,
     onAnswer: monitor.onAnswer,
     onTokenFileError: (error) =>

@@ -11,9 +11,6 @@ import { lockIdOf } from '../sqlite/lock.ts';
 import { commandsOf } from '../platform/own-command.ts';
 import type { Logger } from '../platform/log.ts';
 import { runReceiver, type ReceiverEvents, type RunningReceiver } from '../receiver/run-receiver.ts';
-import type { ServiceConnectionOptions } from '../store-api/client.ts';
-import { Connection } from '../stream/connection.ts';
-import { shareLockout } from '../stream/lockout.ts';
 import { alertSender } from './alerts.ts';
 import { hasCaughtUp, startHeartbeat } from './heartbeat.ts';
 import { openMirror } from './mirror.ts';
@@ -62,9 +59,7 @@ async function startMirrorHost(
   const receiver = runsReceiver(config)
     ? await (platform.receiverThread?.(events) ?? runReceiverHere())
     : null;
-  const lockouts = sharedLockouts(config.stream, platform, log);
-  const { share: shareTokenState } = lockouts;
-  const mirror = openMirror({ config, log, platform, monitor, shareTokenState });
+  const mirror = openMirror({ config, log, platform, monitor });
   const { databases, reconciler, now } = mirror;
   const { reader, writer } = databases;
   arrived = () => databases.mirror.arrived();
@@ -112,8 +107,6 @@ async function startMirrorHost(
     watch.stop();
     await timeline.stop();
     await mirror.close();
-    // After the mirror, whose client may still share a refusal.
-    await lockouts.stop();
     // Last, because the inbox must be closed after its readers, of which the mirror is one.
     await receiver?.close();
     clearTimeout(tooLong);
@@ -153,29 +146,6 @@ async function startMirrorHost(
     await stop();
     throw error;
   }
-}
-
-interface SharedLockouts {
-  /** undefined without a stream. */
-  readonly share: ServiceConnectionOptions['shareTokenState'];
-  stop(): Promise<void>;
-}
-
-/** Mirrors that share a stream also share a refusal of their credentials. */
-function sharedLockouts(
-  stream: Config['stream'],
-  { connectStream }: Pick<Platform, 'connectStream'>,
-  log: Logger,
-): SharedLockouts {
-  if (stream === null) return { share: undefined, stop: () => Promise.resolve() };
-  const connection = new Connection(
-    () => connectStream(stream),
-    (error) => log.debug({ err: error }, 'the stream cannot be reached for shared credentials'),
-  );
-  return {
-    share: (file, fingerprint) => shareLockout(file, fingerprint, () => connection.engine),
-    stop: () => connection.stop(),
-  };
 }
 
 function optionsOfOps({ ops, database, warehouseNames, command }: Config) {

@@ -6,7 +6,7 @@ import { catalogueClient, type CatalogueClient } from './endpoints/products.ts';
 import type { AnswerTimes } from './transport/errors.ts';
 import { createHttpTransport, type HttpLimits } from './transport/http.ts';
 import { fingerprintOf } from './token/credentials.ts';
-import { createTokenFile, createTokenMemory, type TokenFile } from './token/token-file.ts';
+import { createTokenFile, createTokenMemory } from './token/token-file.ts';
 import { createTokenProvider, type TokenProvider, type TokenProviderDeps } from './token/token.ts';
 import type { TransportResponse } from './transport/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -42,8 +42,6 @@ export interface ServiceConnectionOptions {
   /** Called after every request. `status` and `times` are null without a complete answer. */
   readonly onAnswer?:
     ((endpoint: string, status: number | null, times: AnswerTimes | null) => void) | undefined;
-  /** Keeps a part of the token's state with other machines too. */
-  readonly shareTokenState?: ((file: TokenFile, fingerprint: string) => TokenFile) | undefined;
   readonly limits?: Overrides<HttpLimits> | undefined;
   /** Epoch ms, for the times of answers. Token ages use `Date.now`, which all processes share. */
   readonly now?: (() => number) | undefined;
@@ -78,7 +76,7 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     },
     close: http.close,
     credentials: { clientId, clientSecret },
-    file: options.shareTokenState?.(file, fingerprint) ?? file,
+    file,
     random: Math.random,
     onFileError: options.onTokenFileError,
   });

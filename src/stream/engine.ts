@@ -1,6 +1,6 @@
 /** The part of a stream engine that hosts need: a log kept for days, and the last message of each other subject. */
 export type LogSubject = 'deliveries' | 'tests' | 'missed';
-type LastSubject = `heartbeat.${string}` | `start.${string}` | `credentials.${string}`;
+type LastSubject = `heartbeat.${string}` | `start.${string}`;
 
 /** The servers never take this body, however often it is sent: it is too large for them. */
 export class TooLargeError extends Error {

@@ -119,7 +119,7 @@ export async function connectNats(
     prepare: async () => {
       const subjects = [`${name}.deliveries`, `${name}.tests`, `${name}.missed`];
       await create({ name, subjects, max_age: nats.nanos(KEPT_MS) });
-      const kinds = ['heartbeat', 'start', 'credentials'];
+      const kinds = ['heartbeat', 'start'];
       await create({
         name: lastName,
         subjects: kinds.map((kind) => `${name}.${kind}.*`),

@@ -21,7 +21,6 @@ function mirrorAt(path: string, host: HostTime = realMirror().host): OpenMirror 
     log,
     platform: { ...realMirror(), host },
     monitor: { onAnswer: () => undefined },
-    shareTokenState: undefined,
   });
   onTestFinished(() => mirror.close());
   return mirror;

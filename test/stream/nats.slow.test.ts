@@ -74,7 +74,7 @@ test.skipIf(skipped !== '')(
     const last = await engine.last('heartbeat.*');
     expect(last.map(({ subject, body }) => [subject, text(body)])).toEqual([['heartbeat.one', 'y']]);
     expect(last[0]?.atMs).toBeGreaterThanOrEqual(sentAtMs);
-    expect(await engine.last('credentials.none')).toEqual([]);
+    expect(await engine.last('start.none')).toEqual([]);
     await expect.poll(() => heard).toEqual(['heartbeat one x', 'heartbeat one y', 'start two z']);
 
     expect(judgeStream('shop', await engine.facts()).map(({ message }) => message)).toEqual([

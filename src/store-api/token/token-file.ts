@@ -6,7 +6,7 @@ import { messageOf } from '../../platform/thrown.ts';
 import { accessTokenSchema } from '../contract/schemas.ts';
 
 /** The store refused the credentials: request no token until they change or an operator lifts the lockout. */
-export const lockoutSchema = z
+const lockoutSchema = z
   .object({ atMs: z.number(), description: z.string(), requestId: z.string().nullable() })
   .nullable();
 
