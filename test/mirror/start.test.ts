@@ -578,6 +578,7 @@ test('does not blame the mirror for a damaged inbox', () => {
   onTestFinished(() => reader.close());
   const error = { kind: 'unreachable', message: expect.stringContaining(inboxPath(path)) as string };
   expect(() => reader.answer('deliveryAt', { seq: 1 })).toThrow(expect.objectContaining(error));
+  expect(() => reader.answer('stateSample', undefined)).toThrow(expect.objectContaining(error));
 });
 
 function hold(path: string, by: string): void {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { and, asc, desc, eq, gt, isNotNull, isNull, max, min, ne, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { countOf, query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
+import { explainInbox, inboxPath } from '../../inbox/inbox-file.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
 import { deadLetters, dueReads, liveCounts as counts, mirrorState, runs, variants } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
@@ -126,7 +127,7 @@ const LAG = query(() =>
 export type Lag = Readonly<RowOf<typeof LAG>>;
 
 export function lag(db: Db): Lag {
-  return LAG.one(db);
+  return explainInbox(inboxPath(db.name), () => LAG.one(db));
 }
 
 /** Sample for causes, metrics, plots and pages. */

@@ -38,7 +38,9 @@ export class Reader {
 function failed(name: QueryName, db: Db | null, error: unknown): SqliteFault {
   const isOfFile = error instanceof SqliteFault || sqliteCode(error) !== null;
   if (!isOfFile || db === null) return explained(`query ${name}`, error);
-  if (OF_THE_INBOX.has(name)) {
+  // The receiver replaces a damaged inbox, and the mirror follows it.
+  const isOfInbox = error instanceof SqliteFault && error.kind === 'inbox_damaged';
+  if (isOfInbox || OF_THE_INBOX.has(name)) {
     return new SqliteFault('unreachable', explained(inboxPath(db.name), error).message);
   }
   const { kind, message } = explained(db.name, error);
