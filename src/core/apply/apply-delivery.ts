@@ -126,9 +126,11 @@ function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unr
 
 /** The change may concern any variant. Frequent ones only speed up the verification: each barrier costs a full read. */
 function suspectEverything(work: UnitOfWork, { atMs }: DeliveryInput): void {
-  work.report({ kind: 'loss_suspected' });
   const { unreadableAtMs } = work.state;
-  if (unreadableAtMs !== null && atMs < unreadableAtMs + UNREADABLE_PAUSE_MS) return;
+  if (unreadableAtMs !== null && atMs < unreadableAtMs + UNREADABLE_PAUSE_MS) {
+    work.report({ kind: 'loss_suspected' });
+    return;
+  }
   work.state = { ...work.state, unreadableAtMs: atMs };
   raiseBarrier(work);
 }
