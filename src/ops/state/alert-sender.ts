@@ -6,22 +6,26 @@ import type { Secret } from '../../platform/secret.ts';
 import { CAUSES, hasTrait, type Cause, type CauseCode, type CauseRow } from './causes.ts';
 import type { Verdict } from './state.ts';
 
-interface AlertTargets {
-  /** Both may contain a token. */
-  readonly url: Secret | null;
-  readonly pingUrl: Secret | null;
+interface Sent {
+  readonly method: 'GET' | 'POST';
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
 }
 
-interface AlertSenderOptions extends AlertTargets {
+interface AlertSenderOptions {
+  /** It may contain a token, like `pingUrl`. */
+  readonly url: Secret | null;
+  readonly pingUrl: Secret | null;
   /** Like Node's `fetch`, through the environment's proxy. */
   readonly send: (
     url: string,
-    init: { method: string; headers?: Record<string, string>; body?: string; signal: AbortSignal },
+    init: Sent & { readonly signal: AbortSignal },
   ) => Promise<{ readonly status: number }>;
   /** Own clock, epoch ms, as of the causes. */
   readonly now: () => number;
+  /** Never steps: pings must not stop when a clock that was ahead is set back. */
+  readonly monotonicNow?: () => number;
   readonly log: Logger;
-  readonly pingEveryMs?: number;
   readonly firstRetryMs?: number;
 }
 
@@ -70,9 +74,10 @@ export class AlertSender {
       this.#announced.delete(code);
       this.#enqueue('ended', cause, nowMs);
     }
-    const { pingUrl, pingEveryMs = PING_EVERY_MS } = this.#options;
-    if (pingUrl === null || nowMs < this.#pingedAtMs + pingEveryMs) return;
-    this.#pingedAtMs = nowMs;
+    const { pingUrl, monotonicNow = () => performance.now() } = this.#options;
+    const atMs = monotonicNow();
+    if (pingUrl === null || atMs < this.#pingedAtMs + PING_EVERY_MS) return;
+    this.#pingedAtMs = atMs;
     void this.#ping(pingUrl);
   };
 
@@ -129,7 +134,7 @@ export class AlertSender {
   /** @returns null if the target has taken it. Neither text nor log shows the address. */
   async #request(
     url: Secret,
-    init: { method: string; headers?: Record<string, string>; body?: string },
+    init: Sent,
   ): Promise<{ readonly text: string; readonly isFinal: boolean } | null> {
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]);
     try {

@@ -38,11 +38,13 @@ function sending(targets: { url?: Secret; pingUrl?: Secret }) {
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line) => void lines.push(line) });
   let nowMs = T0;
+  let monotonicMs = 0;
   const sender = new AlertSender({
     url: null,
     pingUrl: null,
     ...targets,
     now: () => nowMs,
+    monotonicNow: () => monotonicMs,
     log,
     firstRetryMs: 1,
     send: async (url, init) => {
@@ -56,7 +58,8 @@ function sending(targets: { url?: Secret; pingUrl?: Secret }) {
     nowMs = atMs;
     sender.observe({ state: 'live', causes });
   };
-  return { observe, lines };
+  const pass = (ms: number): void => void (monotonicMs += ms);
+  return { observe, pass, lines };
 }
 
 const full = { ...causeOf('disk_full', T0), since: T0 };
@@ -104,12 +107,14 @@ test('gives up an alert that is refused for good, and sends the next', async () 
   expect(lines.join('')).toContain('HTTP 404');
 });
 
-test('pings each minute, whatever the state is', async () => {
+test('pings each minute, whatever the state is, also after the clock was set back', async () => {
   const { taken, url: pingUrl } = await receiving([200]);
-  const { observe } = sending({ pingUrl });
+  const { observe, pass } = sending({ pingUrl });
   observe(T0);
+  pass(59_999);
   observe(T0 + 59_999, full);
-  observe(T0 + 60_000, full);
+  pass(1);
+  observe(T0 - 86_400_000, full);
   await vi.waitFor(() => expect(taken).toHaveLength(2));
   expect(taken.every(({ method, body }) => method === 'GET' && body === '')).toBe(true);
 });
