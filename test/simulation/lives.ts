@@ -254,7 +254,7 @@ export class Lives {
   #help(): void {
     const { time, receiver, count, onFiles } = this.#options;
     if (this.#damaged === null) return;
-    // Nobody works on a suspended machine, and one that is down has not tried to start.
+    // No operator works on a suspended machine, and a machine that is down has not tried to start.
     if (this.#isDown.size > 0 || this.#machines('both').some((machine) => machine.isSuspended)) {
       this.#helpLater();
       return;

@@ -99,7 +99,7 @@ export const countsShape = {
     .nullable()
     .meta({
       description:
-        'Rows of mirror_sellable that are not trusted for a reason of their own, whatever the state; null: ' +
+        'Rows of mirror_sellable with their own reason against trust, in any state; null: ' +
         'more than 10000.',
     }),
   open_gaps: count('Gaps that wait for a late delivery or a read.'),

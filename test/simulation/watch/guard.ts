@@ -33,11 +33,11 @@ export class GuardWatch {
     const countLive = prepared<[], number>(db, 'SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NULL');
     const live = countLive.pluck().get() ?? 0;
     if (count > GUARD_QUANTITIES && count > (live + count) * GUARD_SHARE) {
-      this.#fault(`${count} of ${live + count} stock levels were removed and nobody allowed it`);
+      this.#fault(`${count} of ${live + count} stock levels were removed without an operator’s decision`);
     }
     // A variant that loses all of its levels is sold by its total.
     const isAnyLeft = prepared<[], number>(db, 'SELECT EXISTS (SELECT 1 FROM mirror_sellable)').pluck().get();
     if (isAnyLeft === 0 && count > 1)
-      this.#fault(`all ${count} stock levels were removed and nobody allowed it`);
+      this.#fault(`all ${count} stock levels were removed without an operator’s decision`);
   }
 }
