@@ -250,6 +250,11 @@ export class Cast {
     );
   }
 
+  /** No program reads the file while its machine is suspended or off; another one compares its heartbeat with the wall clock. */
+  canTellWhetherItRuns(): boolean {
+    return !this.isAsleep() && !this.stage.lives.isClockBackWhileDown;
+  }
+
   isAsleep(): boolean {
     return this.machine.isSuspended || this.stage.lives.isMachineOff;
   }

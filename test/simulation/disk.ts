@@ -121,16 +121,21 @@ export class Disk {
     }
   }
 
-  #clockInMirror(): number | null {
+  #inMirror(): { readonly clockMs: number | null; readonly epoch: string | null } {
     try {
       const db = openReader(this.databasePath);
       try {
-        return db.prepare<[], number | null>('SELECT clock_ms FROM service_state').pluck().get() ?? null;
+        const row = db
+          .prepare<[], { readonly clockMs: number | null; readonly epoch: string }>(
+            'SELECT clock_ms AS clockMs, epoch FROM service_state',
+          )
+          .get();
+        return row ?? { clockMs: null, epoch: null };
       } finally {
         db.close();
       }
     } catch {
-      return null;
+      return { clockMs: null, epoch: null };
     }
   }
 
@@ -139,14 +144,14 @@ export class Disk {
       this.#feel('mirror', 'locked');
       throw new SqliteFault('busy', 'the mirror is locked');
     }
-    const clockMs = this.#clockInMirror();
+    const { clockMs, epoch: before } = this.#inMirror();
     const own = openOwnMirror(this.databasePath, options);
     const { db, applier } = own;
     const inbox = openReader(this.inboxPath);
     const epoch = own.newEpoch === null ? null : { clockMs, nowMs: options.nowMs };
     // The new file in the place of one that was moved aside begins without a clock.
     const isKept = own.newEpoch?.movedTo === null;
-    this.journal.opened(db, epoch === null || isKept ? epoch : { ...epoch, clockMs: null });
+    this.journal.opened(db, before, epoch === null || isKept ? epoch : { ...epoch, clockMs: null });
     onOpen(own, epoch);
     const exec = this.#faulty('mirror', db, user, {
       before: () => this.journal.commit(db, inbox),

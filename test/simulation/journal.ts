@@ -40,10 +40,12 @@ export type JournalCopy = readonly {
   readonly at_ms: number;
   readonly inbox_seq: number | null;
   readonly payload: Buffer;
+  readonly epoch: string | null;
 }[];
 
-/** Where an opening is among the inputs: the mirror may continue in a new epoch before the next input. */
-const AT = { epoch: 0.5, continued: 0.75 };
+const OPENINGS: ReadonlySet<string> = new Set(['epoch', 'continued']);
+/** Openings lie between two inputs: several epochs may begin before the next input. */
+const OPENING_STEP = 1 / 1_024;
 
 export class Journal {
   readonly db: Db = new Database(':memory:');
@@ -53,16 +55,23 @@ export class Journal {
 
   constructor() {
     this.db.exec(
-      'CREATE TABLE log (seq REAL PRIMARY KEY, kind TEXT, at_ms INTEGER, inbox_seq INTEGER, payload BLOB)',
+      'CREATE TABLE log (seq REAL PRIMARY KEY, kind TEXT, at_ms INTEGER, inbox_seq INTEGER, payload BLOB, epoch TEXT)',
     );
-    this.#insert = this.db.prepare('INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?)');
+    this.#insert = this.db.prepare('INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?)');
   }
 
-  /** @param epoch null if the mirror continues. */
-  opened(mirror: Db, epoch: EpochClocks | null): void {
+  /**
+   * @param before the epoch of the file that was opened: what came after its beginning is not in the file. null if it has none.
+   * @param clocks null if the mirror continues.
+   */
+  opened(mirror: Db, before: string | null, clocks: EpochClocks | null): void {
     this.#reached = reachedIn(mirror);
     const { inputSeq } = this.#reached;
-    this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? AT.epoch : 0));
+    this.db
+      .prepare<[number, string | null]>(
+        'DELETE FROM log WHERE seq > max(?, coalesce((SELECT max(seq) FROM log WHERE epoch = ?), 0))',
+      )
+      .run(inputSeq, before);
     const { untoldJson, ...row } = present(
       mirror
         .prepare<[], Omit<JournalOpening['state'], 'untold'> & { readonly untoldJson: string | null }>(
@@ -80,13 +89,15 @@ export class Journal {
     );
     const untold = untoldJson === null ? null : (JSON.parse(untoldJson) as MirrorStateRow['untold']);
     const state: JournalOpening['state'] = { ...row, untold };
-    const kind = epoch === null ? 'continued' : 'epoch';
+    const lastSeq = this.db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck().get();
+    const epoch = mirror.prepare<[], string>('SELECT epoch FROM service_state').pluck().get();
     this.#insert.run(
-      inputSeq + AT[kind],
-      kind,
+      Math.max(inputSeq, lastSeq ?? 0) + OPENING_STEP,
+      clocks === null ? 'continued' : 'epoch',
       0,
       null,
-      Buffer.from(JSON.stringify({ state, clocks: epoch })),
+      Buffer.from(JSON.stringify({ state, clocks })),
+      clocks === null ? null : epoch,
     );
   }
 
@@ -97,8 +108,8 @@ export class Journal {
   /** The mirror's file is as it was when the copy was made. */
   restore(copy: JournalCopy): void {
     this.db.exec('DELETE FROM log');
-    for (const { seq, kind, at_ms, inbox_seq, payload } of copy)
-      this.#insert.run(seq, kind, at_ms, inbox_seq, payload);
+    for (const { seq, kind, at_ms, inbox_seq, payload, epoch } of copy)
+      this.#insert.run(seq, kind, at_ms, inbox_seq, payload, epoch);
   }
 
   commit(mirror: Db, inbox: Db): void {
@@ -109,12 +120,12 @@ export class Journal {
         'SELECT seq, kind, arrived_at_ms AS arrivedAtMs, body FROM inbox WHERE seq > ? AND seq <= ? ORDER BY seq',
       )
       .all(this.#reached.inboxSeq, after.inboxSeq);
-    for (const row of rows) this.#insert.run(++seq, row.kind, row.arrivedAtMs, row.seq, row.body);
+    for (const row of rows) this.#insert.run(++seq, row.kind, row.arrivedAtMs, row.seq, row.body, null);
     while (seq < after.inputSeq) {
       const task = present(this.tasks.shift());
       if (task.kind !== 'input') continue;
       const { kind, atMs } = task.input;
-      this.#insert.run(++seq, kind, atMs, null, Buffer.from(JSON.stringify(task.input)));
+      this.#insert.run(++seq, kind, atMs, null, Buffer.from(JSON.stringify(task.input)), null);
     }
     this.#reached = after;
   }
@@ -132,7 +143,7 @@ export class Journal {
       .all();
     into.transaction(() => {
       for (const row of rows) {
-        if (row.kind in AT) {
+        if (OPENINGS.has(row.kind)) {
           open(into, tables, JSON.parse(row.payload.toString()) as JournalOpening);
           continue;
         }

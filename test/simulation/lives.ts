@@ -46,6 +46,8 @@ export class Lives {
   readonly #isDown = new Set<Machine>();
   /** Between a power cut, or an end of the system, and the next boot. */
   isMachineOff = false;
+  /** A reader knows only the wall clock: set back, it may show the time of the last heartbeat of a mirror that is down. */
+  isClockBackWhileDown = false;
   #sockets = 0;
   #copy: { readonly files: DiskCopy; readonly atMs: number } | null = null;
   #isSecretReplaced = false;
@@ -188,6 +190,7 @@ export class Lives {
       if (receiver.socket?.isFull === true) count('the accept queue was full');
       for (const machine of machines) {
         this.#isDown.delete(machine);
+        if (machine === this.#options.mirror) this.isClockBackWhileDown = false;
         void machine.start();
       }
       if (files !== null) this.#helpLater();
@@ -197,6 +200,7 @@ export class Lives {
   #setClock(byMs: number): void {
     this.#options.count(`wall clock ${byMs < 0 ? 'back' : 'forward'} ${Math.abs(byMs) / 1_000} s`);
     this.#options.globals.wallOffsetMs += byMs;
+    if (byMs < 0 && this.#isDown.has(this.#options.mirror)) this.isClockBackWhileDown = true;
   }
 
   #openSocket({ isInodeEqual } = { isInodeEqual: false }): void {

@@ -99,9 +99,8 @@ function sample(cast: Cast, db: Db, wrongness: WrongnessMeter): void {
 }
 
 function checkTrusted(cast: Cast, db: Db): void {
-  // No program reads the mirror while its machine is suspended or off.
-  if (cast.isAsleep()) cast.trusted.unread();
-  else cast.trusted.check(db, cast.service);
+  if (cast.canTellWhetherItRuns()) cast.trusted.check(db, cast.service);
+  else cast.trusted.unread();
 }
 
 /** While the way in is unproven or webhooks are missing, nothing is trusted. */
