@@ -23,7 +23,7 @@ const IMPORTS = {
   stream: [...STORE_API, 'sqlite', 'inbox'],
   ops: [...MIRROR, 'stream', 'web'],
   // It simulates the store, so it shares only the shapes of bodies and answers with the mirror.
-  sandbox: ['store-api/contract', 'web'],
+  sandbox: ['store-api/contract'],
   config: ['platform'],
   // It is published for programs on hosts without a mirror, and knows only the mirror's HTTP API.
   feed: [],

@@ -147,8 +147,9 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     const isWatched = process.stdout.isTTY && process.stdin.isTTY && !runsUnattended();
     if (seconds === undefined && isWatched) {
       write(
-        `\nStock continues to change, without faults. To lose a webhook, press the button on ${sandbox.baseUrl}/\n` +
-          `Its repair shows there, here and on ${mirrorUrl}. Ctrl-C ends the demo.\n`,
+        `\nStock continues to change, without faults. To lose a webhook and see it repaired, here and on ${mirrorUrl}, type\n` +
+          `  curl -H 'Content-Type: application/json' -d '{}' ${sandbox.baseUrl}/sandbox/lose-webhook\n` +
+          'Ctrl-C ends the demo.\n',
       );
       story.examples = Number.POSITIVE_INFINITY;
       sandbox.traffic.start(CALM_RATE);

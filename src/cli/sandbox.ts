@@ -36,7 +36,7 @@ export function createCommand(): Command {
     .action(runSandbox);
   return explained(command, {
     notes: `
-While it runs, faults can be changed on its page and by POST /sandbox/faults, which takes the same JSON as --faults. Its
+While it runs, faults can be changed by POST /sandbox/faults, which takes the same JSON as --faults. Its
 fields: ${FAULTS}. GET /sandbox/faults shows their values.`,
     examples: [
       { what: 'a store with 50 products and two changes a second', run: 'stock-mirror sandbox' },
@@ -72,7 +72,6 @@ async function runSandbox(options: SandboxOptions): Promise<void> {
 function intro(sandbox: Sandbox, { products, seed, rate, webhookUrl }: SandboxOptions): string {
   const { baseUrl } = sandbox;
   return `${colours.bold(`Simulated store on ${baseUrl}`)} (${products} products, seed ${seed}, ${rate} changes/s)
-Page:     ${baseUrl}/
 Webhooks: ${webhookUrl}
 Control:  ${baseUrl}/sandbox/
 Ctrl-C ends it.

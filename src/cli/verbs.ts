@@ -33,10 +33,7 @@ const VERBS: Readonly<Record<string, readonly [summary: string, load: Load]>> = 
     'post a correctly signed test webhook to the mirror, and show the answer and the time it took',
     () => import('./send.ts'),
   ],
-  sandbox: [
-    'run a simulated store, with a web page and fault injection, for development',
-    () => import('./sandbox.ts'),
-  ],
+  sandbox: ['run a simulated store with fault injection, for development', () => import('./sandbox.ts')],
   demo: [
     'run a simulated store and a real mirror over a bad network, then compare all values',
     () => import('./demo.ts'),

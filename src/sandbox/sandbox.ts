@@ -6,7 +6,6 @@ import { createApi, type ApiEnv } from './api/api.ts';
 import { createControl } from './control/control.ts';
 import { createTransmitter, type Transmitter } from './network/transmit.ts';
 import { createStore, type Store, type StoreOptions } from './store.ts';
-import { createPage, refuseForeignHost } from './ui/page.ts';
 import { systemTimers } from './world/clock.ts';
 
 export interface SandboxOptions extends StoreOptions {
@@ -45,9 +44,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 export function createService(options: StoreOptions, transmitter: Transmitter): SimulatedService {
   const store = createStore(options, transmitter);
   const api = createApi(store);
-  api.use('/sandbox/*', refuseForeignHost);
   api.route('/sandbox', createControl(store));
-  api.route('/', createPage(store));
   return Object.assign(store, { api });
 }
 

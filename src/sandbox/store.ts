@@ -1,7 +1,6 @@
 /** The simulated store without its interfaces. */
 import { TokenIssuer } from './api/oauth.ts';
 import { DeliveryLog } from './network/deliveries.ts';
-import { Losses } from './network/losses.ts';
 import { Network } from './network/network.ts';
 import { Reads } from './network/reads.ts';
 import type { Transmitter } from './network/transmit.ts';
@@ -90,14 +89,6 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
   const orderDesk = createOrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
 
   const reads = new Reads({ random: stream('reads'), clock });
-  const losses = new Losses({
-    truth,
-    operations,
-    network,
-    deliveries,
-    clock,
-    random: stream('losses'),
-  });
   const requests: Record<string, number> = {};
 
   return {
@@ -115,7 +106,6 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     oauth,
     deliveries,
     reads,
-    losses,
     requests,
     courier: orderDesk.courier,
     /** The secret in force, also after `oauth.replaceSecret`. */

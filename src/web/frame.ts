@@ -24,9 +24,7 @@ export function searchForm({ action, query, label, placeholder }: Search): Html 
 }
 
 interface Frame {
-  /** null for the brand alone. */
-  readonly title: string | null;
-  readonly brand?: string;
+  readonly title: string;
   /** Subject of the script's error messages. */
   readonly server?: string;
   /** Interval of the script's reloads; null for no script. */
@@ -41,7 +39,6 @@ interface Frame {
 
 export function frame({
   title,
-  brand = 'stock-mirror',
   server = 'The mirror',
   everyMs,
   links = [],
@@ -56,7 +53,7 @@ export function frame({
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${title === null ? brand : `${title}: ${brand}`}</title>
+        <title>${title}: stock-mirror</title>
         <link rel="icon" href="data:," />
         ${STYLES.map((name) => html`<link rel="stylesheet" href="/page/${name}" />`)}
         ${everyMs === null ? '' : html`<script type="module" src="/page/script.js"></script>`}
@@ -65,7 +62,7 @@ export function frame({
         <a class="skip" href="#main">Skip to the content</a>
         <header class="container">
           <nav aria-label="Pages">
-            <a class="brand" href="/">${brand}</a>
+            <a class="brand" href="/">stock-mirror</a>
             ${links.map(
               ([path, words]) =>
                 html`<a href="${path}" ${path === at ? raw('aria-current="page"') : ''}>${words}</a>`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { levelOf, reply, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
+import { levelOf, manualTime, reply, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
 
 const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));
 
@@ -103,4 +103,17 @@ test('refuses a body not declared as JSON, as a foreign page could post it', asy
   const response = await fetch(`${sandbox.baseUrl}/sandbox/traffic`, { method: 'POST', body: '{"rate":5}' });
   expect(response.status).toBe(400);
   expect(sandbox.traffic.rate).toBe(0);
+});
+
+test('loses a webhook, and shows the loss by the next one of the same level', async () => {
+  const time = manualTime();
+  const { sandbox, receiver } = await withReceiver(time);
+  const { body } = await steer(sandbox, '/lose-webhook', {});
+  const lost = body['lost'] as { id: string; new: number };
+  expect(sandbox.deliveries.counts.lost).toBe(1);
+  time.advance(1_000);
+  await sandbox.network.idle();
+  expect(receiver.items()).toMatchObject([{ id: lost.id, old: lost.new, new: lost.new + 1 }]);
+  sandbox.webhookUrl = null;
+  expect((await steer(sandbox, '/lose-webhook', {})).status).toBe(400);
 });

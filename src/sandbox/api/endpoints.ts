@@ -28,7 +28,7 @@ export interface Endpoint {
 }
 
 export function endpointsOf(store: Store): Endpoint[] {
-  const { access, addresses, losses, orderDesk, truth } = store;
+  const { access, addresses, orderDesk, truth } = store;
   const { orders } = store.operations;
   const listing = new Listing(truth);
 
@@ -102,7 +102,6 @@ export function endpointsOf(store: Store): Endpoint[] {
       answer: (body, { requestId, ageMs }) => {
         const product = truth.detail(body.product_id, ageMs);
         if (product === null) throw new ApiError(404, 'not_found', 'no such product');
-        losses.shown(product.id, ageMs);
         return { request_id: requestId, product };
       },
     }),

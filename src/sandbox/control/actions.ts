@@ -1,9 +1,9 @@
-/** The actions of programs and of the page on the store. */
+/** The actions of programs on the store. */
 import { z } from 'zod';
 import { idSchema } from '../../store-api/contract/schemas.ts';
-import type { Loss } from '../network/losses.ts';
 import { OperationError } from '../shared/errors.ts';
 import type { Store } from '../store.ts';
+import { requireLevel } from '../world/targets.ts';
 import type { Product } from '../world/model.ts';
 import { faultsSchema, ms, readFaults, setFaults } from './faults.ts';
 
@@ -97,7 +97,7 @@ export const ACTIONS = {
     schema: z.strictObject({ order_id: idSchema }),
     run: ({ operations }, { order_id: id }) => ({ changes: operations.cancel(id) }),
   }),
-  'lose-webhook': action({ schema: z.strictObject({}), run: ({ losses }) => showLoss(losses.lose()) }),
+  'lose-webhook': action({ schema: z.strictObject({}), run: loseWebhook }),
 };
 
 /** @throws OperationError if there are too few, or one is not among them. */
@@ -112,17 +112,23 @@ function chosen(products: readonly Product[], which: number | readonly string[])
   return [...new Set(which)];
 }
 
-export function showLoss({ lost, change, revealedBy, readAtMs, productId, variant, warehouseId }: Loss) {
-  return {
-    product_id: productId,
-    variant_id: variant.id,
-    warehouse_id: warehouseId,
-    request_id: lost.delivery.requestId,
-    lost_at: lost.createdAtMs,
-    old: change.old,
-    new: change.new,
-    revealed_by: revealedBy?.record.delivery.requestId ?? null,
-    revealed_at: revealedBy?.record.sentAtMs ?? null,
-    read_at: readAtMs,
-  };
+/** The same level changes again this much later, and that webhook shows the loss. */
+const NEXT_CHANGE_AFTER_MS = 1_000;
+
+/** @throws OperationError if there is nothing to lose. */
+function loseWebhook({ clock, network, operations, truth }: Store): object {
+  if (!network.sends) throw new OperationError('no webhooks are sent, so none can be lost');
+  const variant = truth.variants.find(
+    ({ id, kind, levels }) => kind === 'own' && levels.length > 0 && truth.variant(id) !== undefined,
+  );
+  if (variant === undefined) throw new OperationError('no product has stock');
+  const { warehouseId } = requireLevel(variant);
+  const level = { variantId: variant.id, warehouseId };
+  network.loseNext(1);
+  const [lost] = operations.add({ ...level, by: 3 });
+  clock.after(NEXT_CHANGE_AFTER_MS, () => {
+    const isLeft = truth.variant(variant.id)?.levels.some((each) => each.warehouseId === warehouseId);
+    if (isLeft === true) operations.add({ ...level, by: 1 });
+  });
+  return { lost };
 }

@@ -3,14 +3,14 @@ import type { ApiEnv } from '../api/api.ts';
 import { parseJsonBody, readBody } from '../api/request-body.ts';
 import type { DeliveryRecord } from '../network/deliveries.ts';
 import type { Store } from '../store.ts';
-import { ACTIONS, showLoss } from './actions.ts';
+import { ACTIONS } from './actions.ts';
 import { snakeCased } from './names.ts';
 
 const MOST_SHOWN = 100;
 
 /** `/sandbox/*` needs no credentials: it listens on loopback, and foreign web pages cannot send a JSON Content-Type. */
 export function createControl(store: Store): Hono<ApiEnv> {
-  const { deliveries, losses, truth } = store;
+  const { deliveries, truth } = store;
   const app = new Hono<ApiEnv>();
 
   const limitOf = (context: Context<ApiEnv>): number => {
@@ -23,9 +23,6 @@ export function createControl(store: Store): Hono<ApiEnv> {
     const latest = deliveries.records.slice(-limitOf(context)).map(showDelivery);
     return context.json({ counts: deliveries.counts, deliveries: latest });
   });
-  app.get('/losses', (context) =>
-    context.json({ losses: losses.recent.slice(0, limitOf(context)).map(showLoss) }),
-  );
   for (const [name, { schema, show, run }] of Object.entries(ACTIONS)) {
     if (show !== undefined) app.get(`/${name}`, (context) => context.json(show(store)));
     app.post(`/${name}`, async (context) => {
