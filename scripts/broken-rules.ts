@@ -43,7 +43,8 @@ function seenIn(folder: string, { test, from = 1 }: BrokenRule): string | null {
           ...['--minutes', String(minutes), '--first-failure'],
         ]
       : ['node_modules/vitest/vitest.mjs', 'run', test];
-  const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+  const env = { ...process.env, NO_COLOR: '1' };
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env });
   if (status === 0) return null;
   return stdout.split('\n').find((line) => /failed: |FAIL /.test(line)) ?? stdout.slice(-500);
 }

@@ -81,6 +81,8 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
         to: 'unservedMs <= UNSERVED_MS',
       },
     ],
+    // A story with a full queue in which nothing else reads the levels whose webhooks it lost is too rare.
+    test: 'test/receiver/coverage.test.ts',
   },
   {
     name: 'commits of the inbox are not synced',
