@@ -1,4 +1,6 @@
 /** Threads as messages, so that a simulation can run their work on a schedule. */
+import { existsSync, readlinkSync } from 'node:fs';
+import { constants, getPriority, setPriority } from 'node:os';
 import { basename } from 'node:path';
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import { programFile } from './own-files.ts';
@@ -17,6 +19,20 @@ export interface Owner<In, Out> {
   onMessage(listener: (message: In) => void): void;
   take(): In | undefined;
   close(): void;
+}
+
+/** Steps of `nice` by which a thread that may lag runs below the others. */
+const LAGGING_BY = 10;
+const THIS_THREAD = '/proc/thread-self';
+
+/**
+ * The thread that calls it may lag behind the one that answers webhooks: it leaves the processor to that one. Only Linux
+ * has priorities of threads, and shows them in /proc.
+ */
+export function lagBehind(): void {
+  if (process.platform !== 'linux' || !existsSync(THIS_THREAD)) return;
+  const threadId = Number(basename(readlinkSync(THIS_THREAD)));
+  setPriority(threadId, Math.min(constants.priority.PRIORITY_LOW, getPriority(threadId) + LAGGING_BY));
 }
 
 /** By default, V8 lets each thread's young generation grow to 50 MB. */

@@ -1,9 +1,10 @@
 import { hostTime } from '../../platform/host-time.ts';
-import { ownerOfThread } from '../../platform/thread.ts';
+import { lagBehind, ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
 import type { FileOpening } from '../start.ts';
 import { openOwnMirror, serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
 
+lagBehind();
 const { owner, options } = ownerOfThread<Request<ApplyCalls>, Reply<ApplyEvent>>();
 /** `sinceBootMs` is that of `nowMs`: the thread may begin seconds later. */
 const { path, sinceBootMs, ...opening } = options as FileOpening & { path: string; sinceBootMs: number };
