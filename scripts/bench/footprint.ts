@@ -2,7 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signBody } from '../../src/store-api/signature.ts';
 import { freePort } from '../../test/shared/free-port.ts';
-import { quantile, withStage, type Bench, type Row } from './question.ts';
+import { atRate, PER_SECOND, PRODUCTS, quantile, withStage, type Bench, type Row } from './question.ts';
+
+/** Ten hours at 35 deliveries a second. */
+const NIGHT = 1_280_000;
+const QUARTERS = 4;
 
 export async function memory(bench: Bench): Promise<Row> {
   const products = bench.quick ? 5_000 : 100_000;
@@ -57,6 +61,31 @@ export function start(bench: Bench): Promise<Row> {
       met: medianMs <= 400,
       fails: false,
       values: { medianMs, slowestMs: Math.max(...times) },
+    };
+  });
+}
+
+/** Memory does not grow with the deliveries: it ends once caches and heaps are full. */
+export function night(bench: Bench): Promise<Row> {
+  const seconds = 10;
+  const deliveries = bench.quick ? 80_000 : NIGHT;
+  const rounds = deliveries / QUARTERS / (seconds * PER_SECOND);
+  return withStage(bench, PRODUCTS, async (stage) => {
+    const mirror = await stage.startSynced();
+    const quartersMb: number[] = [];
+    for (let quarter = 0; quarter < QUARTERS; quarter += 1) {
+      for (let round = 0; round < rounds; round += 1) await (await atRate(stage, seconds)).sent;
+      quartersMb.push(mirror.memoryMb('now'));
+    }
+    const [beginMb = NaN, , , endMb = NaN] = quartersMb;
+    return {
+      question: 'g',
+      what: `memory after each quarter of ${deliveries} deliveries at ${PER_SECOND}/s`,
+      result: `${quartersMb.map((mb) => mb.toFixed(0)).join(', ')} MB`,
+      target: 'the last ≤ 1.05 × the first',
+      met: endMb <= 1.05 * beginMb,
+      fails: false,
+      values: { deliveries, beginMb, endMb },
     };
   });
 }
