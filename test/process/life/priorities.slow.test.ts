@@ -7,7 +7,9 @@ function priorities(pid: number): ReadonlyMap<string, number> {
   const of = (thread: string): [string, number] => {
     const read = (file: string): string => readFileSync(`/proc/${pid}/task/${thread}/${file}`, 'utf8').trim();
     // The name may hold anything: the fields from the third on follow its last parenthesis.
-    const fields = read('stat').replace(/^.*\) /s, '').split(' ');
+    const fields = read('stat')
+      .replace(/^.*\) /s, '')
+      .split(' ');
     return [read('comm'), Number(fields[16])];
   };
   return new Map(readdirSync(`/proc/${pid}/task`).map(of));
