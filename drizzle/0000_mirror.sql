@@ -16,8 +16,6 @@ CREATE TABLE `changes` (
 );
 --> statement-breakpoint
 CREATE INDEX `changes_variant` ON `changes` (seq >> 13,`variant_id`);--> statement-breakpoint
-CREATE INDEX `changes_order` ON `changes` (seq >> 13,substr(order_id, -4)) WHERE order_id IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `changes_request` ON `changes` (seq >> 13,substr(request_id, -4)) WHERE source = 'webhook';--> statement-breakpoint
 CREATE INDEX `changes_corrected` ON `changes` (`reason`) WHERE source = 'read' AND reason <> 'first_read';--> statement-breakpoint
 CREATE INDEX `changes_recorded` ON `changes` (`recorded_at_ms`);--> statement-breakpoint
 CREATE TABLE `dead_letters` (

@@ -78,6 +78,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expect.poll(() => page.locator('.uplot canvas').count()).toBe(6);
     await page.getByRole('searchbox').fill(sku);
     await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: sku, exact: true }).click();
     await expect.poll(() => textOf(page, 'h1')).toContain(variant.product.name);
     await markLoaded(page);
 

@@ -256,13 +256,6 @@ export const changes = sqliteTable(
     // An index by share of the feed keeps inserts in its last share, in memory; an undivided one costs a page read and
     // written per change. The migration makes SQLite search every share (`sqlite_stat1`).
     index('changes_variant').on(sql.raw(`seq >> ${SHARE_BITS}`), t.variantId),
-    // For the page's search. The end of an id is its distinctive part.
-    index('changes_order')
-      .on(sql.raw(`seq >> ${SHARE_BITS}`), sql.raw('substr(order_id, -4)'))
-      .where(sql`order_id IS NOT NULL`),
-    index('changes_request')
-      .on(sql.raw(`seq >> ${SHARE_BITS}`), sql.raw('substr(request_id, -4)'))
-      .where(sql`source = 'webhook'`),
     /** Without `first_read`, which would be most of the index. */
     index('changes_corrected')
       .on(t.reason)

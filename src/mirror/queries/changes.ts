@@ -90,8 +90,8 @@ export function driftBefore(
   return { rows: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/** The expression of the feed's indexes. */
-export const SHARE = sql<number>`${changes.seq} >> ${SHARE_BITS}`;
+/** The expression of the feed's index. */
+const SHARE = sql<number>`${changes.seq} >> ${SHARE_BITS}`;
 
 const OF_VARIANT = query(
   (params: Params<{ share: number; variantId: string; beforeSeq: number; limit: number }>) =>
@@ -125,7 +125,7 @@ export function changesOf(
 const FIRST_SEQ = queryColumn(() => select({ seq: min(changes.seq) }).from(changes));
 const LAST_SEQ = queryColumn(() => select({ seq: max(changes.seq) }).from(changes));
 
-export function* sharesNewestFirst(db: Db): Generator<number> {
+function* sharesNewestFirst(db: Db): Generator<number> {
   const first = FIRST_SEQ.one(db);
   const last = LAST_SEQ.one(db);
   if (first === null || last === null) return;

@@ -1,7 +1,7 @@
-import { asc, count, desc, eq, gte, min, sql } from '../../sqlite/drizzle.ts';
+import { asc, gte, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
-import { dueReads, minutes, mirrorState } from '../file/schema.ts';
+import { query, scalar, select, type Params, type RowOf } from '../../sqlite/query.ts';
+import { minutes, mirrorState } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
 
 const GLANCE = query(() =>
@@ -30,44 +30,6 @@ const CAUSES = query(() => select({ causes: mirrorStatus.causes }).from(mirrorSt
 export function shownCauses(db: Db): string {
   return CAUSES.one(db).causes;
 }
-
-const COUNTED = 2_000;
-
-/** Without requests held by the mass-removal guard. */
-const GROUPS = query(() => {
-  const urgent = select({
-    reason: dueReads.reason,
-    isSuspect: dueReads.isSuspect,
-    firstMadeAtMs: dueReads.firstMadeAtMs,
-  })
-    .from(dueReads)
-    .where(eq(dueReads.held, 0))
-    .orderBy(asc(dueReads.priority), asc(dueReads.firstMadeAtMs))
-    .limit(COUNTED + 1)
-    .as('urgent');
-  const products = count();
-  return select({
-    reason: urgent.reason,
-    isSuspect: urgent.isSuspect,
-    products,
-    sinceMs: sql<number>`${min(urgent.firstMadeAtMs)}`,
-  })
-    .from(urgent)
-    .groupBy(urgent.reason, urgent.isSuspect)
-    .orderBy(desc(products));
-});
-
-export function pendingReads(db: Db) {
-  const groups = GROUPS.all(db).map((group) => withBooleans(group, 'isSuspect'));
-  const counted = groups.reduce((sum, { products }) => sum + products, 0);
-  return {
-    groups,
-    /** Only the most urgent requests were counted. */
-    isPartial: counted > COUNTED,
-  };
-}
-
-export type PendingReads = ReturnType<typeof pendingReads>;
 
 export interface NotedMinute {
   readonly minute: number;

@@ -3,10 +3,9 @@ import type * as queries from './queries.ts';
 
 export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { deliveryAt, deliveryPage } from '../queries/deliveries.ts';
-export { glance, notedMinutes, pendingReads, shownCauses } from '../queries/overview.ts';
+export { glance, notedMinutes, shownCauses } from '../queries/overview.ts';
 export { heldRemovals, openReads } from '../queries/open-reads.ts';
-export { search } from '../queries/page/search.ts';
-export { findStock, stockFacets } from '../queries/page/stock.ts';
+export { findStock, warehouseIds } from '../queries/page/stock.ts';
 export { variantView } from '../queries/page/variant.ts';
 export { absentProducts, unreadSince } from '../queries/listed-products.ts';
 export { areBundlesDue, nextReads, verificationOutlook } from '../queries/queue.ts';

@@ -1,21 +1,19 @@
 import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
-import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
-import { fullReadWords, requestReasonWords, sellableWords } from '../shared/words.ts';
+import { fullReadWords, sellableWords } from '../shared/words.ts';
 import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
-import { ago, count, facts, marked, numeric, quantity, suspectWords, table } from './parts.ts';
+import { ago, count, facts, marked, quantity, suspectWords } from './parts.ts';
 import { plotsView } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
 interface Overview {
   readonly mirror: Verdict;
   readonly status: Status;
-  readonly pending: PendingReads;
   readonly running: readonly Run[];
   readonly isBlocked: boolean;
   readonly minutes: readonly (Minute | null)[];
@@ -27,8 +25,7 @@ export function overviewView(overview: Overview): Html {
   const { mirror, running, isBlocked, minutes, nowMs, commandOf } = overview;
   return html`${answerView(overview)} ${valuesView(overview)}
   ${mirror.causes.map((cause) => causeView(cause, { nowMs, commandOf }))}
-  ${running.map((run) => runningView(run, nowMs, isBlocked))} ${plotsView(minutes, nowMs)}
-  ${requestsView(overview)}`;
+  ${running.map((run) => runningView(run, nowMs, isBlocked))} ${plotsView(minutes, nowMs)}`;
 }
 
 export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs' | 'commandOf'>): Html {
@@ -106,28 +103,5 @@ function valuesView({ status, nowMs }: Overview): Html {
           </p>`
     }
     ${status.last_read_error === null ? '' : html`<p>Latest failed read: ${marked(status.last_read_error)}</p>`}
-  </article>`;
-}
-
-function requestsView({ pending, nowMs }: Overview): Html | '' {
-  if (pending.groups.length === 0) return '';
-  return html`<article aria-labelledby="requests-title">
-    <header>
-      <h2 id="requests-title">Read requests</h2>
-      <span class="quiet">${pending.isPartial ? 'the most urgent' : ''}</span>
-    </header>
-    ${table(
-      ['Reason', numeric('Products'), 'Suspect', 'Oldest'],
-      pending.groups.map(({ reason, products, isSuspect, sinceMs }) => ({
-        id: `requests-${reason}-${isSuspect}`,
-        cells: [
-          requestReasonWords(reason),
-          quantity(products),
-          isSuspect ? 'yes' : 'no',
-          ago(sinceMs, nowMs),
-        ],
-      })),
-      '',
-    )}
   </article>`;
 }

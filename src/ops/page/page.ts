@@ -52,7 +52,6 @@ const LINKS = [
 const VARIANTS_SHOWN = 40;
 const CHANGES_SHOWN = 100;
 const DELIVERIES_SHOWN = 30;
-const SEARCHED_CHARACTERS = 200;
 
 interface Pages {
   readonly app: Hono<OpsEnv>;
@@ -77,17 +76,12 @@ export function createPage(deps: PageDeps): Pages {
   };
 
   app.get('/', async (c) => {
-    const [status, pending, running] = await Promise.all([
-      deps.state.status(),
-      reader.ask('pendingReads'),
-      reader.ask('runningRuns'),
-    ]);
+    const [status, running] = await Promise.all([deps.state.status(), reader.ask('runningRuns')]);
     const mirror = deps.watch.shownIn(status.causes);
     const minutes = deps.timeline.minutes();
     const main = overviewView({
       mirror,
       status,
-      pending,
       running,
       isBlocked: operator.blocked !== null,
       minutes,
@@ -99,33 +93,19 @@ export function createPage(deps: PageDeps): Pages {
 
   app.get('/causes', (c) => show(c, { title: 'Causes', at: '/', main: causesView(commandOf) }));
 
-  app.get('/search', async (c) => {
-    const typed = (c.req.query('q') ?? '').slice(0, SEARCHED_CHARACTERS);
-    const hit = typed.trim() === '' ? null : await reader.ask('search', { typed });
-    switch (hit?.kind) {
-      case 'variant':
-        return c.redirect(`/variants/${hit.variantId}`, 302);
-      case 'delivery':
-        return c.redirect(`/deliveries/${hit.seq}`, 302);
-      case 'stock':
-      case undefined:
-        return c.redirect(`/stock?${new URLSearchParams({ q: typed }).toString()}`, 302);
-    }
-  });
-
   app.get('/stock', async (c) => {
     const search = readStockSearch(new URL(c.req.url).searchParams);
-    const [page, facets, status] = await Promise.all([
+    const [page, warehouseIds, status] = await Promise.all([
       reader.ask('findStock', {
         ...search,
         warehouseId: search.warehouseId === '' ? null : search.warehouseId,
         limit: VARIANTS_SHOWN,
       }),
-      reader.ask('stockFacets'),
+      reader.ask('warehouseIds'),
       deps.state.status(),
     ]);
     const suspects = status.suspect_count;
-    const main = stockView(page, search, { names, nowMs: now(), suspects, facets });
+    const main = stockView(page, search, { names, nowMs: now(), suspects, warehouseIds });
     return show(c, { title: 'Stock', at: '/stock', main, query: search.text });
   });
 
@@ -208,10 +188,10 @@ function numberIn(text: string | undefined): number | null {
 
 function toolsView({ state }: Verdict, query: string, canSignOut: boolean): Html {
   return html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span> ${searchForm({
-      action: '/search',
+      action: '/stock',
       query,
-      label: 'Find a SKU, name, or the id of a variant, product, order or request',
-      placeholder: 'SKU, name, order, id …',
+      label: 'Find a SKU, name, or the id of a variant or product',
+      placeholder: 'SKU, name, id …',
     })}
     ${
       canSignOut

@@ -70,19 +70,10 @@ interface Row {
   readonly cells: readonly Cell[];
 }
 
-interface Sorting {
-  /** The address of the table in the order that the link leads to. */
-  readonly to: string;
-  /** How the table is sorted by this column now; a value of `aria-sort`. */
-  readonly now: 'ascending' | 'descending' | 'none';
-  readonly title: string;
-}
-
 interface ColumnHeading {
   readonly name: string;
   /** Right-aligned. */
-  readonly isNumeric?: boolean;
-  readonly sorting?: Sorting;
+  readonly isNumeric: boolean;
 }
 
 type Heading = string | ColumnHeading;
@@ -95,28 +86,19 @@ export function numeric(name: string): ColumnHeading {
 interface Column {
   readonly name: string;
   readonly look: Cell;
-  readonly sorting: Sorting | null;
 }
 
 function columnsOf(headings: readonly Heading[]): readonly Column[] {
   return headings.map((heading) => {
-    const { name, isNumeric, sorting }: ColumnHeading =
-      typeof heading === 'string' ? { name: heading } : heading;
-    const look = isNumeric === true ? raw('class="quantity"') : '';
-    return { name, look, sorting: sorting ?? null };
+    const { name, isNumeric } = typeof heading === 'string' ? { name: heading, isNumeric: false } : heading;
+    return { name, look: isNumeric ? raw('class="quantity"') : '' };
   });
 }
 
 function headView(columns: readonly Column[]): Html {
   return html`<thead role="rowgroup">
     <tr role="row">
-      ${columns.map(({ name, look, sorting }) =>
-        sorting === null
-          ? html`<th scope="col" role="columnheader" ${look}>${name}</th>`
-          : html`<th scope="col" role="columnheader" ${look} aria-sort="${sorting.now}">
-              <a href="${sorting.to}" title="${sorting.title}">${name}</a>
-            </th>`,
-      )}
+      ${columns.map(({ name, look }) => html`<th scope="col" role="columnheader" ${look}>${name}</th>`)}
     </tr>
   </thead>`;
 }
@@ -189,17 +171,14 @@ export function facts(all: readonly (readonly [name: string, value: Cell])[], lo
 interface PagerLinks {
   /** null on the first page. */
   readonly first: string | null;
-  /** null also if the list has no way back. */
-  readonly previous?: string | null;
   /** null on the last page. */
   readonly next: string | null;
 }
 
-export function pager({ first, previous = null, next }: PagerLinks): Html | '' {
-  if (first === null && previous === null && next === null) return '';
+export function pager({ first, next }: PagerLinks): Html | '' {
+  if (first === null && next === null) return '';
   return html`<nav class="row" aria-label="Pages of the list">
     ${first === null ? '' : html`<a href="${first}">⇤ First page</a>`}
-    ${previous === null ? '' : html`<a href="${previous}">← Previous page</a>`}
     ${next === null ? '' : html`<a href="${next}">Next page →</a>`}
   </nav>`;
 }

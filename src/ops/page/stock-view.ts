@@ -1,9 +1,7 @@
 import { html, raw } from 'hono/html';
-import type { stockFacets, StockPage } from '../../mirror/queries/page/stock.ts';
-import type { StockOrder } from '../../mirror/queries/page/stock-order.ts';
+import type { StockPage } from '../../mirror/queries/page/stock.ts';
 import type { StockLevelRow, StockVariant } from '../../mirror/queries/page/stock-rows.ts';
 import { WHY_NOT, type WhyNot } from '../../mirror/file/suspicion.ts';
-import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/words.ts';
 import {
@@ -22,12 +20,8 @@ interface StockSearch {
   readonly warehouseId: string;
   readonly suspect: boolean;
   readonly empty: boolean;
-  readonly order: StockOrder;
   readonly after: string | null;
-  readonly before: string | null;
 }
-
-const BY_ID: StockOrder = { by: 'id', isFalling: false };
 
 export function readStockSearch(params: URLSearchParams): StockSearch {
   return {
@@ -35,53 +29,19 @@ export function readStockSearch(params: URLSearchParams): StockSearch {
     warehouseId: params.get('warehouse')?.trim() ?? '',
     suspect: params.get('suspect') !== null,
     empty: params.get('empty') !== null,
-    order: orderOf(params.get('sort')),
     after: params.get('after'),
-    before: params.get('before'),
   };
 }
 
-/** @param sort `sku` or `changed`, with `-` before it for the falling order; anything else is the order of ids. */
-function orderOf(sort: string | null): StockOrder {
-  const by = sort?.replace('-', '');
-  return by === 'sku' || by === 'changed' ? { by, isFalling: sort !== by } : BY_ID;
-}
-
-function sortOf({ by, isFalling }: StockOrder): string {
-  return isFalling ? `-${by}` : by;
-}
-
-type Place = Partial<Record<'after' | 'before', string>>;
-
-function addressOf({ text, warehouseId, suspect, empty, order }: StockSearch, place: Place = {}): string {
+function addressOf({ text, warehouseId, suspect, empty }: StockSearch, after: string | null): string {
   const params = new URLSearchParams({
     ...(text !== '' && { q: text }),
     ...(warehouseId !== '' && { warehouse: warehouseId }),
     ...(suspect && { suspect: '1' }),
     ...(empty && { empty: '1' }),
-    ...(order.by !== 'id' && { sort: sortOf(order) }),
-    ...place,
+    ...(after !== null && { after }),
   });
   return `/stock?${params.toString()}`;
-}
-
-/** A heading whose link sorts, then reverses, then restores the order of ids. */
-interface SortedHeading {
-  readonly name: string;
-  readonly title: string;
-  readonly first: StockOrder;
-}
-
-function sortedBy(search: StockSearch, { name, title, first }: SortedHeading) {
-  const { order } = search;
-  const isSorted = order.by === first.by;
-  const reversed = { ...first, isFalling: !first.isFalling };
-  const next = !isSorted ? first : order.isFalling === first.isFalling ? reversed : BY_ID;
-  const now = order.isFalling ? ('descending' as const) : ('ascending' as const);
-  return {
-    name,
-    sorting: { to: addressOf({ ...search, order: next }), now: isSorted ? now : ('none' as const), title },
-  };
 }
 
 interface Shown {
@@ -89,34 +49,18 @@ interface Shown {
   readonly nowMs: number;
   /** null: more than are counted. */
   readonly suspects: number | null;
-  readonly facets: ReturnType<typeof stockFacets>;
+  readonly warehouseIds: readonly string[];
 }
 
 export function stockView(page: StockPage, search: StockSearch, shown: Shown): Html {
-  const { text, after, before } = search;
-  const headings = [
-    sortedBy(search, {
-      name: 'Variant',
-      title: 'Sort by SKU',
-      first: { by: 'sku', isFalling: false },
-    }),
-    'Warehouse',
-    numeric('To sell'),
-    numeric('On hand'),
-    numeric('Reserved'),
-    sortedBy(search, {
-      name: 'Source and age',
-      title: 'Sort by the last change',
-      first: { by: 'changed', isFalling: true },
-    }),
-  ];
+  const { text, after } = search;
   return html`<article>
     <header>
       <h1>Stock${text === '' ? '' : html`: “${text}”`}</h1>
       ${filtersView(search, shown)}
     </header>
     ${groupedTable(
-      headings,
+      ['Variant', 'Warehouse', numeric('To sell'), 'Not trusted', 'Source and age'],
       page.variants
         .map((variant) => ({
           head: headOf(variant),
@@ -126,20 +70,18 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
       noneFound(page, search),
     )}
     ${pager({
-      first: after === null && before === null ? null : addressOf(search),
-      previous: page.previous === null ? null : addressOf(search, { before: page.previous }),
-      next: page.next === null ? null : addressOf(search, { after: page.next }),
+      first: after === null ? null : addressOf(search, null),
+      next: page.next === null ? null : addressOf(search, page.next),
     })}
   </article>`;
 }
 
-function filtersView(search: StockSearch, { names, suspects, facets }: Shown): Html {
-  const { text, warehouseId, suspect, empty, order } = search;
+function filtersView(search: StockSearch, { names, suspects, warehouseIds }: Shown): Html {
+  const { text, warehouseId, suspect, empty } = search;
   const chosen = warehouseId === '' ? [] : [warehouseId];
-  const ids = [...new Set([...names.keys(), ...facets.warehouseIds, ...chosen])].toSorted();
+  const ids = [...new Set([...names.keys(), ...warehouseIds, ...chosen])].toSorted();
   return html`<form action="/stock" class="row">
     <input type="hidden" name="q" value="${text}" />
-    ${order.by === 'id' ? '' : html`<input type="hidden" name="sort" value="${sortOf(order)}" />`}
     <select name="warehouse" aria-label="Warehouse">
       <option value="">All warehouses</option>
       ${ids.map((id) => {
@@ -152,10 +94,7 @@ function filtersView(search: StockSearch, { names, suspects, facets }: Shown): H
       ><input type="checkbox" name="suspect" value="1" ${suspect ? 'checked' : ''} /> Suspect
       <span class="quiet">${suspectWords(suspects)}</span></label
     >
-    <label
-      ><input type="checkbox" name="empty" value="1" ${empty ? 'checked' : ''} /> Nothing to sell
-      ${facets.empty === null ? '' : html`<span class="quiet">${quantity(facets.empty)}</span>`}</label
-    >
+    <label><input type="checkbox" name="empty" value="1" ${empty ? 'checked' : ''} /> Nothing to sell</label>
     <button class="secondary">Filter</button>
   </form>`;
 }
@@ -166,9 +105,9 @@ function headOf(variant: StockVariant): Html {
 }
 
 function noneFound({ isPartial }: StockPage, search: StockSearch): string {
-  const { text, warehouseId, suspect, empty, after, before } = search;
+  const { text, warehouseId, suspect, empty, after } = search;
   if (isPartial) return 'No match yet: each page searches a part of a large mirror.';
-  if (after !== null || before !== null) return 'There are no more.';
+  if (after !== null) return 'There are no more.';
   return text === '' && warehouseId === '' && !suspect && !empty
     ? 'No product has been read yet.'
     : 'No match.';
@@ -179,37 +118,32 @@ function rowsOf(
   { warehouseId, suspect, empty }: StockSearch,
   { names, nowMs }: Shown,
 ) {
-  const row = (where: Html | string, values: readonly (Html | string)[], source: Html, id = '') => ({
-    id: `level-${variant.variantId}${id}`,
-    cells: [where, ...values, source],
-  });
   const rows = variant.levels
     .filter((level) => warehouseId === '' || level.warehouseId === warehouseId)
     .filter((level) => !suspect || level.suspect)
     .filter((level) => !empty || level.qty <= 0)
-    .map((level) =>
-      row(
+    .map((level) => ({
+      id: `level-${variant.variantId}-${level.warehouseId}`,
+      cells: [
         warehouseView(level.warehouseId, names),
-        [html`${doubtView(level)}${quantity(level.qty)}`, ...atHand(level, nowMs)],
+        quantity(level.qty),
+        doubtView(level),
         sourceView(level, nowMs),
-        `-${level.warehouseId}`,
-      ),
-    );
+      ],
+    }));
   if (warehouseId !== '' || (!variant.hasTotal && variant.levels.length > 0)) return rows;
   const { availableQty } = variant;
   if ((suspect && !variant.suspect) || (empty && (availableQty ?? 0) > 0)) return rows;
-  const values = [html`${doubtView(variant)}${quantity(availableQty)}`, '–', '–'];
-  const seen = availableQty === null ? html`not read yet` : sourceView(variant, nowMs);
-  return [row(TOTALS[variant.kind] ?? variant.kind, values, seen), ...rows];
-}
-
-/** Only reads show them, so they are greyed once a webhook has changed the quantity. */
-function atHand(level: StockLevelRow, nowMs: number): readonly (Html | string)[] {
-  const { onHand, reservedQty, onHandAsOfMs, asOfMs } = level;
-  const values = [onHand, reservedQty].map(quantity);
-  if (onHandAsOfMs === null || onHandAsOfMs >= asOfMs) return values;
-  const age = `${duration(nowMs - onHandAsOfMs)} old: read before the last change`;
-  return values.map((value) => html`<span class="quiet" title="${age}">${value}</span>`);
+  const total = {
+    id: `level-${variant.variantId}`,
+    cells: [
+      TOTALS[variant.kind] ?? variant.kind,
+      quantity(availableQty),
+      doubtView(variant),
+      availableQty === null ? html`not read yet` : sourceView(variant, nowMs),
+    ],
+  };
+  return [total, ...rows];
 }
 
 /** Names of the row that has the total of a variant, not the stock of one warehouse. */
@@ -220,25 +154,21 @@ const TOTALS: Readonly<Record<string, string>> = {
   assembled: 'total (assembled)',
 };
 
-const UNVERIFIABLE = 'no read shows the quantity of this warehouse: use the total';
-
-/** Short words, because a title is not shown on a phone. */
-const DOUBTS: Readonly<Record<WhyNot, string>> = {
-  state: 'not trusted',
-  unknown_product: 'unknown product',
-  not_read: 'not read',
-  unchecked: 'not checked',
-  held: 'held',
-  read_due: 'read due',
-  gap: 'gap',
+const DOUBTS: Readonly<Record<WhyNot | 'unverifiable', string>> = {
+  state: 'because of the mirror’s state',
+  unknown_product: 'its product is unknown',
+  not_read: 'waits to be read',
+  unchecked: 'not checked in time',
+  held: 'missing in the store',
+  read_due: 'a read is due',
+  gap: 'a webhook is late or lost',
+  unverifiable: 'no read shows it: use the total',
 };
 
-/** Placed before the quantity that may be wrong. */
 export function doubtView({ whyNot }: Pick<StockLevelRow, 'whyNot'>): Html | '' {
   if (whyNot === null) return '';
-  if (whyNot === 'unverifiable')
-    return html`<span class="quiet" title="${UNVERIFIABLE}">not verified</span> `;
-  return html`<span class="state odd" title="${WHY_NOT[whyNot]}">${DOUBTS[whyNot]}</span> `;
+  const title = whyNot === 'unverifiable' ? DOUBTS[whyNot] : WHY_NOT[whyNot];
+  return html`<span class="doubt" title="${title}">${DOUBTS[whyNot]}</span>`;
 }
 
 interface Sourced extends Pick<StockVariant, 'asOfMs' | 'verifiedAtMs'> {

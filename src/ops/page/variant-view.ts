@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import type { Change } from '../../core/model.ts';
+import type { StockLevelRow } from '../../mirror/queries/page/stock-rows.ts';
 import type { VariantView } from '../../mirror/queries/page/variant.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
@@ -23,12 +24,6 @@ interface Shown {
   readonly names: WarehouseNames;
   readonly nowMs: number;
   readonly beforeSeq: number | null;
-}
-
-interface ShownLevel {
-  readonly qty: number | null;
-  readonly doubt: Html | '';
-  readonly source: Html;
 }
 
 export function variantTitle({ variant }: VariantView): string {
@@ -110,49 +105,52 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
   </article>`;
 }
 
-function levelsView({ variant, lastRead }: VariantView, { names, nowMs }: Shown): Html {
-  const read = new Map(lastRead?.levels?.map((level) => [level.warehouseId, level.qty]) ?? []);
-  const row = (id: string | null, { doubt, qty, source }: ShownLevel) => {
-    const shown = read.get(id);
-    const moved = typeof shown === 'number' && qty !== null && shown !== qty ? signed(qty - shown) : '';
-    return {
-      id: `level-${id ?? 'total'}`,
-      cells: [
-        id === null ? 'Total' : warehouseView(id, names),
-        html`${doubt}<b>${quantity(qty)}</b>`,
-        shown === undefined
-          ? '–'
-          : html`${quantity(shown)} ${moved === '' ? '' : html`<span class="quiet">${moved} since</span>`}`,
-        source,
-      ],
-    };
+function levelsView({ variant, readAtMs }: VariantView, { names, nowMs }: Shown): Html {
+  const rows = variant.levels.map((level) => ({
+    id: `level-${level.warehouseId}`,
+    cells: [
+      warehouseView(level.warehouseId, names),
+      html`<b>${quantity(level.qty)}</b>`,
+      ...atHand(level, nowMs),
+      doubtView(level),
+      sourceView(level, nowMs),
+    ],
+  }));
+  const total = {
+    id: 'level-total',
+    cells: [
+      'Total',
+      html`<b>${quantity(variant.availableQty)}</b>`,
+      '–',
+      '–',
+      doubtView(variant),
+      verification(variant.verifiedAtMs, nowMs),
+    ],
   };
   return html`${table(
-      ['Warehouse', numeric('Mirror'), numeric('Last read'), 'Source and age'],
       [
-        ...variant.levels.map((level) =>
-          row(level.warehouseId, {
-            doubt: doubtView(level),
-            qty: level.qty,
-            source: sourceView(level, nowMs),
-          }),
-        ),
-        row(null, {
-          doubt: doubtView(variant),
-          qty: variant.availableQty,
-          source: verification(variant.verifiedAtMs, nowMs),
-        }),
+        'Warehouse',
+        numeric('To sell'),
+        numeric('On hand'),
+        numeric('Reserved'),
+        'Not trusted',
+        'Source and age',
       ],
+      [...rows, total],
       '',
     )}
     <p class="quiet">
-      ${
-        lastRead === null
-          ? 'Its product has not been read yet.'
-          : html`Its product was last read at
-            ${instant(lastRead.atMs)}${lastRead.levels === null ? '; this variant was no longer in it' : ''}.`
-      }
+      ${readAtMs === null ? 'Its product has not been read yet.' : html`Its product was last read at ${instant(readAtMs)}.`}
     </p>`;
+}
+
+/** Only reads show them, so they are greyed once a webhook has changed the quantity. */
+function atHand(level: StockLevelRow, nowMs: number): readonly (Html | string)[] {
+  const { onHand, reservedQty, onHandAsOfMs, asOfMs } = level;
+  const values = [onHand, reservedQty].map(quantity);
+  if (onHandAsOfMs === null || onHandAsOfMs >= asOfMs) return values;
+  const age = `${duration(nowMs - onHandAsOfMs)} old: read before the last change`;
+  return values.map((value) => html`<span class="quiet" title="${age}">${value}</span>`);
 }
 
 function historyView({ variant, changes, hasMore }: VariantView, { names, beforeSeq }: Shown): Html {

@@ -15,9 +15,7 @@ function pagesOf(db: Db, limit: number, over: { text?: string; warehouseId?: str
       ...over,
       suspect: true,
       empty: false,
-      order: { by: 'id', isFalling: false },
       after,
-      before: null,
       limit,
     });
     expect(page.variants.every(({ suspect }) => suspect)).toBe(true);

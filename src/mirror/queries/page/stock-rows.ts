@@ -14,7 +14,6 @@ import {
 import { products, variants } from '../../file/schema.ts';
 import { SUSPECT_TOTAL, type WhyNot } from '../../file/suspicion.ts';
 import { mirrorSellable, mirrorStock } from '../../file/view-columns.ts';
-import { LATEST_CHANGE } from './stock-order.ts';
 
 interface Ids {
   readonly idsJson: string;
@@ -32,8 +31,6 @@ const VARIANTS = query((params: Params<Ids>) =>
     asOfMs: variants.asOfMs,
     verifiedAtMs: variants.verifiedAtMs,
     suspectTotal: sql<Flag>`${sql.raw(SUSPECT_TOTAL)}`,
-    /** The latest change of the variant or of a stock level. */
-    changeSeq: LATEST_CHANGE,
   })
     .from(listOf(params.idsJson))
     .innerJoin(variants, eq(variants.variantId, LISTED_ID))

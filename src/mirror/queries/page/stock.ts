@@ -1,41 +1,22 @@
-/** The ops page's stock search. It examines a bounded part of an index per call. */
+/** The ops page's stock search, in the order of SKUs. It examines a bounded part of an index per call. */
 import type { SQL } from 'drizzle-orm';
-import {
-  and,
-  asc,
-  count,
-  desc,
-  eq,
-  gte,
-  isNotNull,
-  isNull,
-  lt,
-  lte,
-  or,
-  sql,
-} from '../../../sqlite/drizzle.ts';
+import { and, asc, desc, eq, gt, gte, isNotNull, isNull, lt, lte, or, sql } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
 import {
   existsIn,
+  flag,
+  LISTED_ID,
   listOf,
   query,
   queryColumn,
   select,
   type Flag,
   type Params,
+  type Query,
 } from '../../../sqlite/query.ts';
 import { products, stockLevels, variants } from '../../file/schema.ts';
 import { SUSPECT_LEVEL, SUSPECT_TOTAL } from '../../file/suspicion.ts';
 import { fewSuspects } from '../suspects.ts';
-import {
-  isLatestChange,
-  keyOf,
-  keysAfter,
-  keysAmong,
-  textOf,
-  type StockKey,
-  type StockOrder,
-} from './stock-order.ts';
 import { variantsWithLevels, type StockVariant } from './stock-rows.ts';
 
 export interface StockSearch {
@@ -46,21 +27,16 @@ export interface StockSearch {
   readonly suspect: boolean;
   /** Only variants with nothing to sell, in all or in a warehouse. */
   readonly empty: boolean;
-  readonly order: StockOrder;
-  /** `next` of another page, or `previous` of one; both null: the first page. */
+  /** `next` of the previous page; null: the first page. */
   readonly after: string | null;
-  readonly before: string | null;
   readonly limit: number;
 }
 
 export interface StockPage {
   readonly variants: readonly StockVariant[];
-  readonly previous: string | null;
+  /** The last variant that was examined; null on the last page. */
   readonly next: string | null;
-  /**
-   * The search stopped at its limit: the next page in its direction continues, though fewer were found than
-   * requested.
-   */
+  /** The search stopped at its limit: the next page continues, though fewer were found than requested. */
   readonly isPartial: boolean;
 }
 
@@ -89,15 +65,12 @@ const NAMED = queryColumn((params: Params<Typed>) => {
     .union(skuBegins(params.typed, 'by_typed'));
 });
 
-interface Wanted {
-  /** Pairs of the id and the value of a key. */
-  readonly keysJson: string;
+interface Filter {
   readonly text: string;
   readonly lower: string;
   readonly warehouseId: string | null;
   readonly suspect: Flag;
   readonly empty: Flag;
-  readonly limit: number;
 }
 
 /** Columns of a row of `mirror_sellable`. */
@@ -107,7 +80,7 @@ const HAS_SUSPECT_TOTAL = and(
   sql.raw(SUSPECT_TOTAL),
 );
 
-function isWanted(params: Params<Wanted>): SQL | undefined {
+function isWanted(params: Params<Filter>): SQL | undefined {
   const contains = (text: SQL) => sql`instr(lower(${text}), ${params.lower}) > 0`;
   const hasLevel = (condition: SQL) =>
     existsIn(
@@ -127,81 +100,111 @@ function isWanted(params: Params<Wanted>): SQL | undefined {
     ),
     or(sql`${params.warehouseId} is null`, hasLevel(eq(stockLevels.warehouseId, params.warehouseId))),
     or(sql`${params.suspect} = 0`, HAS_SUSPECT_TOTAL, hasSuspectLevel),
-    or(sql`${params.empty} = 0`, lte(variants.availableQty, 0), hasLevel(lte(stockLevels.qty, 0))),
+    or(
+      sql`${params.empty} = 0`,
+      sql`coalesce(${variants.availableQty} <= 0, 0)`,
+      hasLevel(lte(stockLevels.qty, 0)),
+    ),
   );
 }
 
-/** Finds the places of the wanted variants in a list of keys. */
-const wantedOf = (isHead: SQL | undefined) =>
-  queryColumn((params: Params<Wanted>) =>
-    select({ place: sql<number>`listed.key` })
-      .from(listOf(params.keysJson))
-      .crossJoin(variants)
+/** A place in the order. Variants without a SKU are the last. */
+interface Place {
+  readonly sku: string | null;
+  readonly variantId: string;
+}
+
+const FIRST: Place = { sku: '', variantId: '' };
+const FIRST_WITHOUT_SKU: Place = { sku: null, variantId: '' };
+
+const PLACE = query((params: Params<{ variantId: string }>) =>
+  select({ sku: variants.sku, variantId: variants.variantId })
+    .from(variants)
+    .where(eq(variants.variantId, params.variantId)),
+);
+
+interface Examined {
+  readonly variantId: string;
+  readonly isWanted: Flag;
+}
+
+const fields = (params: Params<Filter>) => ({
+  variantId: variants.variantId,
+  isWanted: flag(sql`(${isWanted(params)})`),
+});
+
+/** @param isAfter the keys of an index after a place. */
+const examinedIn = (
+  order: readonly SQL[],
+  isAfter: (params: Params<Place>) => SQL | undefined,
+): Query<Filter & Place, Examined> =>
+  query((params) =>
+    select(fields(params))
+      .from(variants)
       .leftJoin(products, eq(products.productId, variants.productId))
-      .where(and(eq(variants.variantId, sql`listed.value ->> 0`), isHead, isWanted(params)))
-      .orderBy(sql`listed.rowid`)
-      .limit(params.limit),
+      .where(isAfter(params))
+      .orderBy(...order),
   );
 
-const WANTED = wantedOf(undefined);
-const WANTED_BY_CHANGE = wantedOf(isLatestChange(sql`(listed.value ->> 1)`));
+const WITH_SKU = examinedIn(
+  [asc(variants.sku), asc(variants.variantId)],
+  (params) => sql`(${variants.sku}, ${variants.variantId}) > (${params.sku}, ${params.variantId})`,
+);
+
+const WITHOUT_SKU = examinedIn([asc(variants.variantId)], (params) =>
+  and(isNull(variants.sku), gt(variants.variantId, params.variantId)),
+);
+
+const AMONG = query((params: Params<Filter & Place & { idsJson: string }>) =>
+  select(fields(params))
+    .from(listOf(params.idsJson))
+    .innerJoin(variants, eq(variants.variantId, LISTED_ID))
+    .leftJoin(products, eq(products.productId, variants.productId))
+    .where(
+      sql`(${variants.sku} is null, coalesce(${variants.sku}, ''), ${variants.variantId})
+        > (${params.sku} is null, coalesce(${params.sku}, ''), ${params.variantId})`,
+    )
+    .orderBy(sql`${variants.sku} is null`, asc(variants.sku), asc(variants.variantId)),
+);
 
 export function findStock(db: Db, search: StockSearch): StockPage {
-  const { order, after, before, limit } = search;
-  const position = before ?? after;
-  const from = position === null ? null : keyOf(order, position);
-  const isBack = from !== null && before !== null;
-  const way = { ...order, isFalling: order.isFalling !== isBack };
-  const ids = search.suspect ? fewSuspects(db, 'mirror_sellable') : fewNamed(db, search.text);
-  const keys = ids === null ? keysAfter(db, way, from) : [keysAmong(db, way, from, ids)];
-  const { found, stoppedAt } = firstWanted(db, search, keys);
-  const shown = found.slice(0, limit);
-  const hasMore = found.length > limit;
-  const begin = from === null ? undefined : shown[0];
-  const end = hasMore ? shown.at(-1) : stoppedAt;
-  const inOrder = isBack ? shown.toReversed() : shown;
-  const [previous, next] = isBack ? [end, begin] : [begin, end];
-  return {
-    variants: variantsWithLevels(
-      db,
-      inOrder.map(({ variantId }) => variantId),
-    ),
-    previous: previous === undefined ? null : textOf(previous),
-    next: next === undefined ? null : textOf(next),
-    isPartial: !hasMore && stoppedAt !== undefined,
-  };
-}
-
-interface Found {
-  /** At most one more than the page shows. */
-  readonly found: readonly StockKey[];
-  /** The last key that was examined, if the search stopped at its limit. */
-  readonly stoppedAt: StockKey | undefined;
-}
-
-function firstWanted(db: Db, search: StockSearch, keys: Iterable<readonly StockKey[]>): Found {
-  const text = search.text.trim();
-  const most = search.limit + 1;
-  const wanted = search.order.by === 'changed' ? WANTED_BY_CHANGE : WANTED;
-  const found: StockKey[] = [];
+  const found: string[] = [];
   let examined = 0;
-  for (const some of keys) {
-    const places = wanted.all(db, {
-      keysJson: JSON.stringify(some.map(({ variantId, value }) => [variantId, value])),
-      text,
-      // Like SQLite's lower(), only ASCII.
-      lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
-      warehouseId: search.warehouseId,
-      suspect: search.suspect ? 1 : 0,
-      empty: search.empty ? 1 : 0,
-      limit: most - found.length,
-    });
-    found.push(...places.flatMap((place) => some[place] ?? []));
-    examined += some.length;
-    if (found.length === most) break;
-    if (examined >= LOOKED_AT) return { found, stoppedAt: some.at(-1) };
+  const page = (next: string | null, isPartial: boolean): StockPage => ({
+    variants: variantsWithLevels(db, found),
+    next,
+    isPartial,
+  });
+  for (const { variantId, isWanted } of candidates(db, search)) {
+    examined += 1;
+    if (isWanted === 1) {
+      if (found.length === search.limit) return page(found.at(-1) ?? null, false);
+      found.push(variantId);
+    }
+    if (examined === LOOKED_AT) return page(variantId, true);
   }
-  return { found, stoppedAt: undefined };
+  return page(null, false);
+}
+
+/** In order, from the page's first on. */
+function* candidates(db: Db, search: StockSearch): Iterable<Examined> {
+  const text = search.text.trim();
+  const filter: Filter = {
+    text,
+    // Like SQLite's lower(), only ASCII.
+    lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
+    warehouseId: search.warehouseId,
+    suspect: search.suspect ? 1 : 0,
+    empty: search.empty ? 1 : 0,
+  };
+  const from = PLACE.get(db, { variantId: search.after ?? '' }) ?? FIRST;
+  const ids = search.suspect ? fewSuspects(db, 'mirror_sellable') : fewNamed(db, search.text);
+  if (ids !== null) {
+    yield* AMONG.iterate(db, { ...filter, ...from, idsJson: JSON.stringify(ids) });
+    return;
+  }
+  if (from.sku !== null) yield* WITH_SKU.iterate(db, { ...filter, ...from });
+  yield* WITHOUT_SKU.iterate(db, { ...filter, ...(from.sku === null ? from : FIRST_WITHOUT_SKU) });
 }
 
 /** Variants named by an id or the beginning of a SKU; null if there are none, or too many. */
@@ -212,38 +215,18 @@ function fewNamed(db: Db, typed: string): readonly string[] | null {
   return ids.length === 0 || ids.length > FEW ? null : ids;
 }
 
-interface StockFacets {
-  /** Those of the stock levels examined, which may lack a rare one in a large mirror. */
-  readonly warehouseIds: readonly string[];
-  /** Stock levels with nothing to sell; null if the mirror has too many levels to count them. */
-  readonly empty: number | null;
-}
-
-/** Counts by warehouse among the stock levels that changed last. The index on `change_seq` finds these. */
-const FACETS = query(() => {
-  const latest = select({ warehouseId: stockLevels.warehouseId, qty: stockLevels.qty })
+/** The index on `change_seq` finds these. */
+const WAREHOUSES = queryColumn(() => {
+  const latest = select({ warehouseId: stockLevels.warehouseId })
     .from(stockLevels)
     .where(isNull(stockLevels.goneAtMs))
     .orderBy(desc(stockLevels.changeSeq))
     .limit(LOOKED_AT)
     .as('latest');
-  return select({
-    warehouseId: latest.warehouseId,
-    levels: count(),
-    /** Stock levels with nothing to sell. */
-    empty: sql<number>`coalesce(sum(${latest.qty} <= 0), 0)`,
-  })
-    .from(latest)
-    .groupBy(latest.warehouseId)
-    .orderBy(asc(latest.warehouseId));
+  return select({ warehouseId: latest.warehouseId }).from(latest).groupBy(latest.warehouseId);
 });
 
-/** Warehouses that the stock page's filter lists, and the number next to its filter `Nothing to sell`. */
-export function stockFacets(db: Db): StockFacets {
-  const counts = FACETS.all(db);
-  const sum = (of: 'levels' | 'empty'): number => counts.reduce((total, count) => total + count[of], 0);
-  return {
-    warehouseIds: counts.map(({ warehouseId }) => warehouseId),
-    empty: sum('levels') === LOOKED_AT ? null : sum('empty'),
-  };
+/** Those of the stock levels that changed last, which may lack a rare one in a large mirror. */
+export function warehouseIds(db: Db): string[] {
+  return WAREHOUSES.all(db);
 }

@@ -2,16 +2,9 @@ import type { Change, Gap } from '../../../core/model.ts';
 import { asc, eq, getTableColumns } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
 import { query, select, type Params, type RowOf } from '../../../sqlite/query.ts';
-import { productDetailSchema } from '../../../store-api/contract/schemas.ts';
-import { snapshotOf } from '../../../store-api/snapshot.ts';
-import { dueReads, gaps, productDetails, products, variants } from '../../file/schema.ts';
+import { dueReads, gaps, products, variants } from '../../file/schema.ts';
 import { changesOf } from '../changes.ts';
 import { variantsWithLevels, type StockVariant } from './stock-rows.ts';
-
-interface DetailLevel {
-  readonly warehouseId: string | null;
-  readonly qty: number;
-}
 
 const VARIANT = query((params: Params<{ variantId: string }>) =>
   select({
@@ -20,11 +13,9 @@ const VARIANT = query((params: Params<{ variantId: string }>) =>
     /** The next catalogue search for its product; null if the product is known. */
     lookupAtMs: variants.lookupAtMs,
     readAtMs: products.readAtMs,
-    detailJson: productDetails.detailJson,
   })
     .from(variants)
     .leftJoin(products, eq(products.productId, variants.productId))
-    .leftJoin(productDetails, eq(productDetails.productId, variants.productId))
     .where(eq(variants.variantId, params.variantId)),
 );
 
@@ -53,18 +44,15 @@ const GAPS = query((params: Params<{ variantId: string }>) =>
 type DueRead = Readonly<RowOf<typeof DUE_READ>>;
 type FailedRead = DueRead & { readonly failedAtMs: number };
 
-export interface VariantView extends Omit<RowOf<typeof VARIANT>, 'readAtMs' | 'detailJson'> {
+export interface VariantView extends Omit<RowOf<typeof VARIANT>, 'readAtMs'> {
   readonly variant: StockVariant;
   readonly changes: readonly Change[];
   readonly hasMore: boolean;
   readonly gaps: readonly Gap[];
   readonly readRequest: DueRead | null;
   readonly failure: FailedRead | null;
-  readonly lastRead: {
-    readonly atMs: number;
-    /** The total, then each warehouse; null if the variant was missing. */
-    readonly levels: readonly DetailLevel[] | null;
-  } | null;
+  /** When the last read of its product was sent; null: it was not read yet. */
+  readonly readAtMs: number | null;
 }
 
 export function variantView(
@@ -75,7 +63,7 @@ export function variantView(
   const row = VARIANT.get(db, { variantId });
   const [variant] = variantsWithLevels(db, [variantId]);
   if (row === undefined || variant === undefined) return null;
-  const { readAtMs, detailJson, ...shown } = row;
+  const { readAtMs, ...shown } = row;
   const dueRead = DUE_READ.get(db, { productId: variant.productId });
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const changes = changesOf(db, { variantId, beforeSeq, limit: limit + 1 });
@@ -87,23 +75,10 @@ export function variantView(
     gaps: GAPS.all(db, { variantId }),
     readRequest: dueRead ?? null,
     failure: hasFailed(dueRead) ? dueRead : null,
-    lastRead:
-      readAtMs === null || readAtMs <= 0 || detailJson === null
-        ? null
-        : { atMs: readAtMs, levels: levelsIn(detailJson, variantId) },
+    readAtMs: readAtMs === null || readAtMs <= 0 ? null : readAtMs,
   };
 }
 
 function hasFailed(read: DueRead | undefined): read is FailedRead {
   return read !== undefined && read.failedAtMs !== null;
-}
-
-function levelsIn(detailJson: string, variantId: string): DetailLevel[] | null {
-  const { variants } = snapshotOf(productDetailSchema.parse(JSON.parse(detailJson)), detailJson);
-  const variant = variants.find((each) => each.variantId === variantId);
-  if (variant === undefined) return null;
-  return [
-    { warehouseId: null, qty: variant.availableQty },
-    ...(variant.levels ?? []).map(({ warehouseId, availableQty: qty }) => ({ warehouseId, qty })),
-  ];
 }
