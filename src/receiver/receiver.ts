@@ -33,6 +33,8 @@ export interface ReceiverDeps {
   readonly onTrouble: (error: PlainError | null) => void;
   /** Called when nothing can be stored any more: the process must end. */
   readonly onDeath: (error: Error) => void;
+  /** Default 1 s. */
+  readonly heartbeatEveryMs?: number;
 }
 
 export interface PublicPort {
@@ -148,7 +150,8 @@ export class Receiver implements OwnHost {
   /** Opens the public port, if there is one, and resolves once the first heartbeat is on disk or has failed. */
   async start(port: PublicPort | null): Promise<void> {
     if (port !== null) await this.#listen(port);
-    this.#timer = setInterval(() => this.#beat(), HEARTBEAT_EVERY_MS);
+    const { heartbeatEveryMs = HEARTBEAT_EVERY_MS } = this.#deps;
+    this.#timer = setInterval(() => this.#beat(), heartbeatEveryMs);
     this.#timer.unref();
     this.#beat();
     await this.#firstHeartbeat.promise;

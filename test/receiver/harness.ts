@@ -80,6 +80,8 @@ export async function startReceiver(options: Options = {}): Promise<StartedRecei
       onCommit: () => undefined,
       onTrouble: (error) => void troubles.push(error),
       onDeath: (error) => void deaths.push(error),
+      // Tests wait for reports.
+      heartbeatEveryMs: 50,
     },
     false,
   );
