@@ -2,12 +2,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
 import { connectService, type ServiceClient, type ServiceConnectionOptions } from './store-api/client.ts';
-import type { Order } from './store-api/contract/order-schemas.ts';
 import type { ProductRow } from './store-api/contract/schemas.ts';
 import type { CallOptions } from './store-api/endpoints/call.ts';
 import { withDefaults, type Overrides } from './store-api/defaults.ts';
 import { DEFAULT_RETRY_POLICY, withRetries, type RetryPolicy } from './store-api/retry.ts';
-import { waitForShipment, type WaitOptions } from './store-api/wait-for-shipment.ts';
 
 type Shared = 'baseUrl' | 'clientId' | 'clientSecret' | 'tokenFilePath' | 'limits';
 
@@ -30,8 +28,6 @@ export interface Client extends ServiceClient {
     request?: AllProductsRequest,
     options?: CallOptions,
   ): AsyncGenerator<ProductRow, void, undefined>;
-  /** Waits until an order (`order.id`) has a shipment. Rejects as `unavailable` after `timeoutMs`, default 60 s. */
-  waitForShipment(orderId: string, options?: WaitOptions): Promise<Order>;
   /** Allows refused credentials to be tried again. Rejects if the token file cannot be written. */
   retryCredentials(): Promise<void>;
 }
@@ -56,15 +52,8 @@ export function createClient({
     sleep,
     random: Math.random,
   });
-  const closing = new AbortController();
   return {
     ...client,
-    close: () => {
-      closing.abort();
-      return client.close();
-    },
-    waitForShipment: (orderId, waitOptions) =>
-      waitForShipment({ client, sleep, closing: closing.signal }, orderId, waitOptions),
     allProducts: (request, callOptions) => allProducts(client, request, callOptions),
     retryCredentials: () => connection.tokens.retryCredentials(),
   };
@@ -83,12 +72,11 @@ function warn(error: unknown): void {
 }
 
 export { shippingTypes } from './store-api/contract/order-schemas.ts';
-export { connectService } from './store-api/client.ts';
 export { signBody, verifySignature } from './store-api/signature.ts';
 export { ServiceError } from './store-api/transport/errors.ts';
 export { WebhookError, webhooks } from './store-api/webhooks.ts';
 export type { AllProductsRequest } from './store-api/all-rows.ts';
-export type { ServiceClient, ServiceConnection, ServiceConnectionOptions } from './store-api/client.ts';
+export type { ServiceClient } from './store-api/client.ts';
 export type {
   Address,
   AddressInput,
@@ -126,8 +114,6 @@ export type {
   ProductListAnswer,
 } from './store-api/endpoints/products.ts';
 export type { RetryPolicy } from './store-api/retry.ts';
-export type { TokenProvider } from './store-api/token/token.ts';
 export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
 export type { HttpLimits } from './store-api/transport/http.ts';
-export type { WaitOptions } from './store-api/wait-for-shipment.ts';
 export type { StockAvailableUpdated, WebhookErrorKind, WebhookEvent } from './store-api/webhooks.ts';

@@ -161,7 +161,7 @@ it('depends on better-sqlite3 and zod only', () => {
 });
 
 it.each([
-  ['stock-mirror', ['connectService', 'signBody', 'verifySignature', 'webhooks']],
+  ['stock-mirror', ['createClient', 'signBody', 'verifySignature', 'webhooks']],
   ['stock-mirror/feed', ['FeedError', 'follow']],
   ['stock-mirror/client', ['ServiceError', 'createClient', 'shippingTypes']],
 ])('exports %s with its types', (name, exported) => {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientOptions } from '../../src/client.ts';
-import { SECRET, failureOf, temporaryFolder } from './connection.ts';
+import { SECRET, temporaryFolder } from './connection.ts';
 import { sendError, sendJson, startStubService } from './stub-service.ts';
 
 const DETAIL = '/v1/order/detail';
@@ -68,30 +68,6 @@ test('takes undefined options for absent ones', async () => {
   );
   await client.orderDetail({ order_id: '900' }, { signal: undefined });
   expect(service.to(DETAIL)).toHaveLength(4);
-});
-
-const SHIPMENTS = [{ tracking_number: 'TH01' }];
-
-test('waits for the shipment of an order', async () => {
-  const { service, client } = await connected();
-  service.answer(DETAIL, (response, _request, nth) =>
-    sendJson(response, 200, { order: { id: '900', ...(nth > 2 && { shipments: SHIPMENTS }) } }),
-  );
-  const order = await client.waitForShipment('900', { timeoutMs: 120_000 });
-  expect(order).toMatchObject({ id: '900', shipments: SHIPMENTS });
-  expect(service.to(DETAIL).map(({ body }) => body)).toEqual(Array(3).fill('{"order_id":"900"}'));
-});
-
-test.each(['its signal', 'closing the client'])('%s ends the wait', async (what) => {
-  const { service, client } = await connected();
-  const stopping = new AbortController();
-  service.answer(DETAIL, (response) => {
-    sendJson(response, 200, { order: { id: '900' } });
-    // While the client pauses.
-    setTimeout(() => (what === 'its signal' ? stopping.abort() : void client.close()), 50);
-  });
-  const failure = await failureOf(client.waitForShipment('900', { signal: stopping.signal }));
-  expect(failure).toMatchObject({ kind: 'aborted' });
 });
 
 test('keeps the token in memory of one client without a token file', async () => {
