@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -44,7 +45,8 @@ export default defineConfig({
           // The files of a thread share its modules: loading them takes longer than most tests.
           pool: 'threads',
           isolate: false,
-          maxWorkers: '100%',
+          // Some files wait more than they compute.
+          maxWorkers: Math.ceil(1.5 * availableParallelism()),
           // Longer than what waits inside a test, whose message says for what.
           testTimeout: 150_000,
           hookTimeout: 150_000,
