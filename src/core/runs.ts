@@ -1,3 +1,4 @@
+import type { DriftReason } from './drift-reasons.ts';
 import { PRIORITY } from './reasons.ts';
 
 export const RUN_PRIORITY = {
@@ -16,6 +17,8 @@ export const RUN_KINDS = Object.keys(RUN_PRIORITY) as readonly RunKind[];
 export const RUN_STATES = ['running', 'done', 'failed'] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
+export type Differences = Readonly<Partial<Record<DriftReason, number>>>;
+
 export interface Run {
   readonly id: number;
   readonly kind: RunKind;
@@ -31,7 +34,10 @@ export interface Run {
   readonly listGap: string | null;
   readonly total: number;
   readonly done: number;
-  readonly drift: number;
+  /** Values that the answers to reads showed while it ran: totals of variants, and quantities of warehouses. */
+  readonly compared: number;
+  /** Differences that reads found and corrected while it ran, by probable reason. */
+  readonly differences: Differences;
   /** Quantities that reads removed while it ran. */
   readonly removed: number;
   /** The operator who allowed removals with it, and the reason; null if removals were not allowed. */
@@ -39,6 +45,10 @@ export interface Run {
   readonly allowedWhy: string | null;
   readonly failed: number;
   readonly error: string | null;
+}
+
+export function countDifferences(differences: Differences): number {
+  return Object.values(differences).reduce((sum, count) => sum + count, 0);
 }
 
 /** Failures of one product while the store answered other requests, after which no run waits for it. */

@@ -118,7 +118,7 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   await endRun(deps, run, error);
   const ended = await databases.reader.ask('runById', { id });
   log.info(
-    { runId: id, kind: run.kind, products: ended?.done, givenUp, drift: ended?.drift },
+    { runId: id, kind: run.kind, products: ended?.done, givenUp, differences: ended?.differences },
     'the run has ended',
   );
   return true;

@@ -353,8 +353,8 @@ test('leaves no instant of a clock that was ahead in any column', () => {
     VALUES ('100', '1', 1, 1, 1, 5, 4);
     INSERT INTO dead_letters (inbox_seq, arrived_at_ms, problem) VALUES (1, 1, 'none');
     INSERT INTO runs (
-      kind, state, started_at_ms, read_after_ms, list_offset, list_done, total, done, drift, failed
-    ) VALUES ('operator', 'running', 1, 1, 0, 0, 0, 0, 0, 0);
+      kind, state, started_at_ms, read_after_ms, list_offset, list_done, total, done, failed
+    ) VALUES ('operator', 'running', 1, 1, 0, 0, 0, 0, 0);
     INSERT OR REPLACE INTO due_reads (
       product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms
     ) VALUES ('10', 'operator', 1, 1, 1, 1, 1);

@@ -4,6 +4,7 @@ import { Monitor } from '../../src/ops/monitor.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
+import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newDatabases } from '../reconcile/mirror.ts';
 import { heartbeat, refused, REPORT } from './reported.ts';
@@ -117,6 +118,22 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   expect(await value('stock_mirror_state{state="catching_up"}')).toBe(1);
   expect(await value('stock_mirror_state{state="live"}')).toBe(0);
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);
+});
+
+test('shows the age of the last full read, and its differences by reason', async () => {
+  const { databases, sampler, value } = watched(() => T0 + 60_000);
+  const { writer } = databases;
+  const runDeps = { databases, now: () => T0 + 50_000, log };
+  await writer.append(readInput('10', detail('10', one('100')), { sentAtMs: T0 }));
+  const run = await beginCatalogueRun(runDeps, 'operator');
+  await writer.append(readInput('10', detail('10', one('100', 8)), { sentAtMs: T0 + 50_000 }));
+  await endRun(runDeps, run, null);
+  const differences = (reason: string) => value(`stock_mirror_full_read_differences{reason="${reason}"}`);
+  expect(await differences('lost_tail')).toBe(Number.NaN);
+  sampler.start();
+  await eventually(async () => !Number.isNaN(await differences('gap')), { what: 'a sample' });
+  expect([await differences('lost_tail'), await differences('gap')]).toEqual([1, 0]);
+  expect(await value('stock_mirror_full_read_age_seconds')).toBe(10);
 });
 
 test('counts refusals of one reason by their status', async () => {

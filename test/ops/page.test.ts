@@ -261,12 +261,39 @@ test('lists runs, and shows one with its progress', async () => {
   await endRun(deps, run, null);
   expect(words(await show(ops, '/runs'))).toMatch(/Run 1: full resync done .* 2 of 8/);
   expect(words(await show(ops, '/'))).toMatch(
-    /Last full read 4 s ago ?: 2 products compared in 0 s, all equal\./,
+    /Last full read 4 s ago ?: 2 products, 0 values compared in 0 s, all equal\./,
   );
-  databases.change('UPDATE runs SET drift = 3, failed = 1 WHERE id = ?', run.id);
-  const proof = { run_id: id, products: 2, differences: 3, failed: 1 };
-  expect((await ops.ask('/api/status')).json).toMatchObject({ last_full_read: proof });
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
+});
+
+test('keeps what a full read compared and found, and shows it everywhere', async () => {
+  const databases = newDatabases();
+  const ops = await startOps(databases);
+  await read(databases);
+  const deps = { databases, now: Date.now, log };
+  const run = await beginCatalogueRun(deps, 'operator');
+  const found = detail('1', [{ id: '100', levels: { 1: 9 } }]);
+  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 5_000 }));
+  await endRun(deps, run, null);
+  databases.change('UPDATE runs SET done = 1, failed = 1 WHERE id = ?', run.id);
+  await change(databases, 'later', 1, { old: 9, new: 8 });
+
+  const proof = { compared: 2, failed: 1 };
+  const byReason = { lost_tail: 1 };
+  expect((await ops.ask('/api/status')).json).toMatchObject({
+    last_full_read: { run_id: run.id, products: 1, differences: 1, by_reason: byReason, ...proof },
+  });
+  expect((await ops.ask(`/api/runs/${run.id}`)).json).toMatchObject({
+    ...proof,
+    drift: 1,
+    drift_by_reason: byReason,
+  });
+  expect(words(await show(ops, '/'))).toContain(
+    '1 product, 2 values compared in 0 s, 1 difference corrected (lost last delivery: 1), 1 product could not be read.',
+  );
+  expect(words(await show(ops, `/runs/${run.id}`))).toMatch(
+    /Compared 2 values .* 1 difference corrected \(lost last delivery: 1\) all differences/,
+  );
 });
 
 test('shows the removals of a run, and who allowed them', async () => {

@@ -80,7 +80,7 @@ test('tries a refused product once for each resync, also when the run begins slo
   expect(timesAsked()).toBe(2);
 });
 
-test('counts differences found in the first moments of a run', async () => {
+test('counts values and differences, also those of the first moments of a run', async () => {
   const { eventually, pass, reconciler, resync, service, state, databases } = setUp();
   reconciler.start();
   const first = await resync();
@@ -90,7 +90,12 @@ test('counts differences found in the first moments of a run', async () => {
   service.asked.length = 0;
   const second = await resync();
   await eventually(async () => (await state(second.id)).state === 'done', { what: 'the second run ends' });
-  expect(await state(second.id)).toMatchObject({ total: 30, done: 30, drift: 30 });
+  expect(await state(second.id)).toMatchObject({
+    total: 30,
+    done: 30,
+    compared: 60,
+    differences: { lost_tail: 30 },
+  });
 });
 
 test('continues a run after a moment in which the mirror fails', async () => {

@@ -403,7 +403,9 @@ export const runs = sqliteTable(
     listGap: text('list_gap'),
     total: integer('total').notNull(),
     done: integer('done').notNull(),
-    drift: integer('drift').notNull(),
+    compared: integer('compared').notNull().default(0),
+    /** Numbers by reason. */
+    differencesJson: text('differences_json').notNull().default('{}'),
     removed: integer('removed').notNull().default(0),
     allowedBy: text('allowed_by'),
     allowedWhy: text('allowed_why'),

@@ -1,10 +1,12 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { countDifferences, type Differences } from '../../core/runs.ts';
 import { and, asc, desc, eq, gt, isNotNull, isNull, max, min, ne, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { countOf, query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
 import { explainInbox, inboxPath } from '../../inbox/inbox-file.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
+import { differencesOf } from '../file/run-row.ts';
 import { deadLetters, dueReads, liveCounts as counts, mirrorState, runs, variants } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
 import { sellable, suspects, type Sellable } from './suspects.ts';
@@ -76,7 +78,8 @@ const LAST_FULL_READ = query(() =>
     finished_at: sql<number>`${runs.finishedAtMs}`,
     took_ms: sql<number>`${runs.finishedAtMs} - ${runs.startedAtMs}`,
     products: runs.done,
-    differences: runs.drift,
+    compared: runs.compared,
+    differencesJson: runs.differencesJson,
     failed: runs.failed,
   })
     .from(runs)
@@ -85,7 +88,18 @@ const LAST_FULL_READ = query(() =>
     .limit(1),
 );
 
-export type FullRead = Readonly<RowOf<typeof LAST_FULL_READ>>;
+export interface FullRead extends Readonly<Omit<RowOf<typeof LAST_FULL_READ>, 'differencesJson'>> {
+  readonly differences: number;
+  readonly by_reason: Differences;
+}
+
+function lastFullRead(db: Db): FullRead | null {
+  const row = LAST_FULL_READ.get(db);
+  if (row === undefined) return null;
+  const { differencesJson, ...read } = row;
+  const byReason = differencesOf(differencesJson);
+  return { ...read, differences: countDifferences(byReason), by_reason: byReason };
+}
 
 export interface Status extends Readonly<RowOf<typeof STATUS>> {
   /** null: none yet, or pruned. */
@@ -101,7 +115,7 @@ export function status(db: Db): Status {
     const suspect = suspects(db);
     return {
       ...STATUS.one(db),
-      last_full_read: LAST_FULL_READ.get(db) ?? null,
+      last_full_read: lastFullRead(db),
       sellable: sellable(db, suspect),
       suspect_count: suspect?.rows ?? null,
     };

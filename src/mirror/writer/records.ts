@@ -1,4 +1,4 @@
-import type { Input, RunBegunInput } from '../../core/input.ts';
+import type { Input, ReadInput, RunBegunInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepareRows } from '../../sqlite/prepared.ts';
@@ -18,9 +18,9 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
     columnsOf(db, 'runs'),
     (columns) => `
       INSERT INTO runs (
-        kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done, total, done, drift, failed
+        kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done, total, done, failed
       )
-      VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @total, 0, 0, 0)
+      VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @total, 0, 0)
       RETURNING ${columns}`,
   );
   const endRun = db.prepare(
@@ -35,7 +35,12 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
   );
   // In the transaction of the correction, so that a finished run has counted every difference.
   const count = db.prepare(
-    "UPDATE runs SET drift = drift + ?, removed = removed + ? WHERE state = 'running'",
+    "UPDATE runs SET compared = compared + ?, removed = removed + ? WHERE state = 'running'",
+  );
+  const countDifference = db.prepare<[{ readonly path: string }]>(
+    `UPDATE runs SET
+       differences_json = json_set(differences_json, @path, coalesce(differences_json ->> @path, 0) + 1)
+     WHERE state = 'running'`,
   );
   const allow = db.prepare('UPDATE runs SET allowed_by = @by, allowed_why = @reason WHERE id = @runId');
   const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
@@ -50,17 +55,20 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
     });
     return row === undefined ? [] : [{ kind: 'run_begun', run: runOf(row) }];
   };
-  const noteFound = (ruled: readonly Fact[]): void => {
-    const drift = ruled.filter(({ kind }) => kind === 'drift').length;
+  const noteFound = (read: ReadInput, ruled: readonly Fact[]): void => {
+    const compared = valuesIn(read);
     const removed = ruled.reduce((sum, fact) => sum + (fact.kind === 'removed' ? fact.quantities : 0), 0);
-    if (drift + removed > 0) count.run(drift, removed);
+    if (compared + removed > 0) count.run(compared, removed);
+    for (const fact of ruled) {
+      if (fact.kind === 'drift') countDifference.run({ path: `$.${fact.reason}` });
+    }
   };
   return (input, ruled) => {
     switch (input.kind) {
       case 'read':
         clearFailure.run(input.productId);
         endUnrequested.run(input.productId);
-        noteFound(ruled);
+        noteFound(input, ruled);
         return [];
       case 'run_begun':
         return begin(input);
@@ -86,4 +94,11 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
         return [];
     }
   };
+}
+
+/** Totals of variants, and quantities of warehouses. */
+function valuesIn({ snapshot }: ReadInput): number {
+  return snapshot === null
+    ? 0
+    : snapshot.variants.reduce((sum, { levels }) => sum + 1 + (levels?.length ?? 0), 0);
 }

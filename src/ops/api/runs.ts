@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { idSchema } from '../../store-api/contract/schemas.ts';
-import type { Run } from '../../core/runs.ts';
+import { countDifferences, type Run } from '../../core/runs.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -128,7 +128,9 @@ function viewRun(run: Run) {
     finished_at: run.finishedAtMs,
     total: run.total,
     done: run.done,
-    drift: run.drift,
+    compared: run.compared,
+    drift: countDifferences(run.differences),
+    drift_by_reason: run.differences,
     removed: run.removed,
     allowed_by: run.allowedBy,
     allowed_why: run.allowedWhy,

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import { CAUSE_CODES } from '../state/causes.ts';
@@ -81,11 +82,18 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   counted('full_read_age_seconds', 'Time since the last full read; NaN: none yet.', ({ status }) =>
     age(status.last_full_sync_at),
   );
-  counted(
-    'full_read_differences',
-    'Values that the last full read corrected; NaN: none yet.',
-    ({ status }) => status.last_full_read?.differences,
-  );
+  new Gauge({
+    name: 'stock_mirror_full_read_differences',
+    help: 'Values that the last full read corrected, by probable reason; NaN: none yet.',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      const proof = shown().sample?.status.last_full_read ?? null;
+      for (const reason of DRIFT_REASONS) {
+        this.set({ reason }, proof === null ? Number.NaN : (proof.by_reason[reason] ?? 0));
+      }
+    },
+  });
   gauge(
     'last_delivery_age_seconds',
     'Time since a webhook of the store was last accepted, without those of `stock-mirror send`; NaN: none yet.',

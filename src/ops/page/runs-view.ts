@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
-import type { Run } from '../../core/runs.ts';
+import { countDifferences, type Run } from '../../core/runs.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
-import { runName } from '../shared/words.ts';
+import { differenceWords, runName } from '../shared/words.ts';
 import { ago, count, facts, instant, numeric, pager, quantity, table } from './parts.ts';
 
 export const RUNS_SHOWN = 50;
@@ -27,7 +27,7 @@ export function runsView(found: readonly Run[], isFirst: boolean, nowMs: number)
 }
 
 function runRow(run: Run, nowMs: number) {
-  const { id, startedAtMs, finishedAtMs, total, done, drift, failed } = run;
+  const { id, startedAtMs, finishedAtMs, total, done, differences, failed } = run;
   return {
     id: `run-${id}`,
     cells: [
@@ -36,7 +36,7 @@ function runRow(run: Run, nowMs: number) {
       instant(startedAtMs),
       duration((finishedAtMs ?? nowMs) - startedAtMs),
       `${quantity(done)} of ${quantity(total)}`,
-      quantity(drift),
+      quantity(countDifferences(differences)),
       quantity(failed),
     ],
   };
@@ -47,14 +47,16 @@ const stateView = ({ state }: Run): Html => html`<span class="state ${state}">${
 
 export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
   const { productIds, error, startedAtMs, finishedAtMs, allowedBy, allowedWhy } = run;
+  const found = countDifferences(run.differences);
   const all: [name: string, value: Html | string][] = [
     ['Started', html`${instant(startedAtMs)}, ${ago(startedAtMs, nowMs)}`],
     ['Took', `${duration((finishedAtMs ?? nowMs) - startedAtMs)}${finishedAtMs === null ? ' so far' : ''}`],
     ['Covers', productIds === null ? 'the whole catalogue' : productsOf(productIds)],
+    ['Compared', count(run.compared, 'value')],
     [
-      'Corrected',
-      html`${count(run.drift, 'difference')}
-      ${run.drift > 0 ? html`<a href="/problems/differences?derived=1">all differences</a>` : ''}`,
+      'Found',
+      html`${differenceWords(run.differences)}
+      ${found > 0 ? html`<a href="/problems/differences?derived=1">all differences</a>` : ''}`,
     ],
     ['Removed', count(run.removed, 'quantity', 'quantities')],
     ['Failed', count(run.failed, 'product')],

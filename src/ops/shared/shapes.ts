@@ -1,5 +1,6 @@
 /** Answers of the private listener that the API describes and the commands read. */
 import { z } from 'zod';
+import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { CAUSE_CODES, OWNERS, SEVERITIES } from '../state/causes.ts';
 
@@ -9,6 +10,12 @@ export const epochSchema = z
   .string()
   .meta({ description: 'Identifies the mirror’s history: when it changes, start over.' });
 export const lastSeqSchema = z.int().meta({ description: 'The last number issued.' });
+
+const count = (description: string) => z.int().meta({ description });
+
+const byReason = z
+  .partialRecord(z.enum(DRIFT_REASONS), z.int())
+  .meta({ description: 'The same by probable reason; a reason without any is left out.' });
 
 export const runShape = {
   run_id: z.int(),
@@ -20,7 +27,9 @@ export const runShape = {
     .int()
     .meta({ description: 'Products in this run; grows while the catalogue list is still being read.' }),
   done: z.int(),
-  drift: z.int().meta({ description: 'Differences that reads found and corrected while it ran.' }),
+  compared: count('Values that reads compared while it ran: totals of variants, and stock levels.'),
+  drift: count('Differences that reads found and corrected while it ran.'),
+  drift_by_reason: byReason,
   removed: z.int().meta({ description: 'Quantities that reads removed while it ran.' }),
   allowed_by: z.string().nullable().meta({
     description: 'Who allowed the removals that the mass-removal guard held; null: they were not allowed.',
@@ -55,8 +64,6 @@ export const causeShape = {
   remedy: z.string(),
 };
 
-const count = (description: string) => z.int().meta({ description });
-
 /** Missing while the mirror’s file cannot be read. */
 export const countsShape = {
   epoch: epochSchema,
@@ -87,9 +94,11 @@ export const countsShape = {
       finished_at: z.int(),
       took_ms: z.int(),
       products: count('Products whose every value was compared with the store’s.'),
+      compared: count('Values compared: totals of variants, and stock levels.'),
       differences: count(
         'Values that differed and were corrected, those of bundles after a component included.',
       ),
+      by_reason: byReason,
       failed: count('Products that could not be read.'),
     })
     .nullable()

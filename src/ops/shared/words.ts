@@ -1,7 +1,7 @@
 /** The mirror's codes in plain words. Codes of other versions are shown as they are. */
-import type { ReadReason } from '../../core/drift-reasons.ts';
+import { DRIFT_REASONS, type ReadReason } from '../../core/drift-reasons.ts';
 import type { Reason, READ_FAILED } from '../../core/reasons.ts';
-import type { RunKind } from '../../core/runs.ts';
+import { countDifferences, type Differences, type RunKind } from '../../core/runs.ts';
 import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import type { FullRead } from '../../mirror/queries/status.ts';
 import { counted, duration } from '../../platform/amounts.ts';
@@ -70,11 +70,29 @@ export function sellableWords({ total, trusted }: Sellable): string {
     : `${trusted.toLocaleString('en')} of ${all}`;
 }
 
-/** The proof that a full read leaves: `10,000 products compared in 3 min, 2 differences corrected`. */
-export function fullReadWords({ products, differences, failed, took_ms: tookMs }: FullRead): string {
-  const corrected = differences === 0 ? 'all equal' : `${counted(differences, 'difference')} corrected`;
+/** `2 differences corrected (lost delivery: 1, derived: 1)`. */
+export function differenceWords(differences: Differences): string {
+  const all = countDifferences(differences);
+  if (all === 0) return 'all equal';
+  const reasons = DRIFT_REASONS.flatMap((reason) => {
+    const count = differences[reason];
+    return count === undefined
+      ? []
+      : [`${readReasonName(reason).toLowerCase()}: ${count.toLocaleString('en')}`];
+  });
+  return `${counted(all, 'difference')} corrected (${reasons.join(', ')})`;
+}
+
+/** The proof that a full read leaves: `10,000 products, 31,204 values compared in 3 min, all equal`. */
+export function fullReadWords({
+  products,
+  compared,
+  by_reason: found,
+  failed,
+  took_ms: tookMs,
+}: FullRead): string {
   const unread = failed === 0 ? '' : `, ${counted(failed, 'product')} could not be read`;
-  return `${counted(products, 'product')} compared in ${duration(tookMs)}, ${corrected}${unread}`;
+  return `${counted(products, 'product')}, ${counted(compared, 'value')} compared in ${duration(tookMs)}, ${differenceWords(found)}${unread}`;
 }
 
 function found<T>(words: Readonly<Record<string, T>>, code: string): T | undefined {
