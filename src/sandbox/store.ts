@@ -57,17 +57,18 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
   const deliveries = new DeliveryLog();
   const oauth = new TokenIssuer(clock);
   const networks = new Map<string, Network>();
-  const addApp = ({ clientSecret, ...app }: App): Network => {
+  const clientSecret = options.clientSecret ?? 'sandbox-secret';
+  const addApp = ({ clientSecret: secret, ...app }: App): Network => {
     const serial = networks.size;
     const random = stream(`network ${serial}`);
     const added = new Network({ transmitter, log: deliveries, clock, random, serial, ...app });
-    oauth.addChannel(app.clientId, clientSecret);
+    oauth.addChannel(app.clientId, secret);
     networks.set(app.clientId, added);
     return added;
   };
   const network = addApp({
     clientId: 'sandbox-client',
-    clientSecret: options.clientSecret ?? 'sandbox-secret',
+    clientSecret,
     webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
     webhookUrl: options.webhookUrl ?? null,
   });
@@ -93,6 +94,7 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
 
   return {
     clientId: network.clientId,
+    clientSecret,
     clock,
     access,
     truth,
@@ -108,10 +110,6 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     reads,
     requests,
     courier: orderDesk.courier,
-    /** The secret in force, also after `oauth.replaceSecret`. */
-    get clientSecret() {
-      return oauth.clientSecret;
-    },
     get webhookSecret() {
       return network.webhookSecret;
     },

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { rule, secondChannel, secondToken } from './contract.ts';
+import { rule, secondChannel } from './contract.ts';
 import { accessToken, errorOf, expectRefused, type Answer, type Raw } from './raw.ts';
 
 const LIST = '/v1/product/list';
@@ -10,7 +10,6 @@ const PATHS = [
   LIST,
   '/v1/product/detail',
 ] as const;
-const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 const wrong = { client_secret: 'wrong' };
@@ -91,14 +90,6 @@ rule('auth.1', 'refuses a call without a token and changes nothing', async ({ ra
   expect(await isAccepted(raw, await accessToken(raw))).toBe(true);
 });
 
-rule('auth.2', 'grants a token, and shows no secret again', async ({ raw, sandbox }) => {
-  const next = sandbox.oauth.replaceSecret();
-  expect(next).not.toBe('sandbox-secret');
-  expect(await isAccepted(raw, await accessToken(raw, { client_secret: next }))).toBe(true);
-  const settings = await (await fetch(`${sandbox.baseUrl}/sandbox/settings`)).text();
-  expect(settings).not.toContain(next);
-});
-
 rule(
   ['auth.3', 'limits.token-lifetime'],
   'expires a token after exactly four hours',
@@ -110,15 +101,6 @@ rule(
     expect(errorOf(await raw.post(LIST, {}, { token }))).toEqual([401, 'invalid_token']);
   },
 );
-
-rule('auth.3', 'keeps the orders of two channels apart', async (context) => {
-  const { raw, body } = context;
-  const second = await secondToken(context);
-  const made = await raw.post('/v1/order/create', body({ external_order_id: 'A-1' }));
-  const read = { external_order_id: 'A-1' };
-  expect((await raw.post('/v1/order/detail', read)).body['order']).toEqual(made.body['order']);
-  expect((await raw.post('/v1/order/detail', read, { token: second })).status).toBe(404);
-});
 
 rule('auth.4', 'refuses a missing, malformed, unknown or expired token', async ({ raw, sandbox }) => {
   const token = await accessToken(raw);
@@ -172,21 +154,5 @@ rule(
     advance(1);
     expect((await raw.token()).status).toBe(200);
     expect((await raw.token(second)).status).toBe(200);
-  },
-);
-
-rule(
-  ['auth.6', 'limits.old-secret'],
-  'accepts the old secret for exactly a day',
-  async ({ raw, sandbox, advance }) => {
-    const old = sandbox.clientSecret;
-    const next = sandbox.oauth.replaceSecret();
-    expect((await raw.token({ client_secret: next })).status).toBe(200);
-    expect((await raw.token({ client_secret: old })).status).toBe(200);
-    advance(24 * HOUR_MS - 1);
-    expect((await raw.token({ client_secret: old })).status).toBe(200);
-    advance(1);
-    expect(errorOf(await raw.token({ client_secret: old }))).toEqual([401, 'invalid_client']);
-    expect((await raw.token({ client_secret: next })).status).toBe(200);
   },
 );

@@ -1,12 +1,10 @@
 /** One test per rule of the contract, over real sockets. */
 import { expect, test } from 'vitest';
 import type { Variant } from '../../src/sandbox/world/model.ts';
-import { renderOrder } from '../../src/sandbox/world/orders.ts';
-import { createOrderRequestSchema } from '../../src/store-api/contract/order-schemas.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { manualTime, steer, withReceiver, lamp, recipient, type Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
-import { accessToken, createRaw, type Answer, type Raw } from './raw.ts';
+import { createRaw, type Answer, type Raw } from './raw.ts';
 
 export type Context = {
   readonly sandbox: Sandbox;
@@ -97,16 +95,6 @@ export function secondChannel({ addApp }: Sandbox): { client_id: string; client_
     webhookUrl: null,
   });
   return { client_id: 'second', client_secret: 'second-secret' };
-}
-
-/** @returns the token of a second channel. */
-export function secondToken({ sandbox, raw }: Context): Promise<string> {
-  return accessToken(raw, secondChannel(sandbox));
-}
-
-/** Keys an order in by hand: it belongs to no channel. */
-export function keyIn({ sandbox, body }: Context, fields: Json = {}): Json {
-  return renderOrder(sandbox.orderDesk.place(createOrderRequestSchema.parse(body(fields)), null));
 }
 
 function orderOf(answer: Answer): Json {

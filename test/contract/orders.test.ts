@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { sellable, type Variant } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
 import { lamp as newLamp, recipient, type Json } from '../sandbox/harness.ts';
-import { keyIn, rule, secondToken, type Context } from './contract.ts';
+import { rule, type Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
 import { errorOf, expectRefused } from './raw.ts';
 
@@ -68,14 +68,6 @@ rule('service.stock', 'reserves stock in the warehouse', async ({ lamp, order, r
   expect(body['product']).toMatchObject({
     variants: [{ available_qty: 6, on_hand: 10, reserved_qty: 4, warehouses: [{ reserved_qty: 4 }] }],
   });
-});
-
-rule('order.id', 'is a new string of digits for each order', async (context) => {
-  const keyed = keyIn(context);
-  const orders = [await context.order(), await context.order(), keyed];
-  const ids = orders.map(({ id }) => id);
-  for (const id of ids) expect(id).toMatch(/^[0-9]+$/);
-  expect(new Set(ids).size).toBe(3);
 });
 
 rule('order.external_order_id', 'is answered again, or absent', async ({ order, read }) => {
@@ -213,17 +205,6 @@ fieldRule('order-create.field.recipient_address_id', 'accepts the store’s addr
 
 text('external_order_id', 'accepts up to 128 characters', 128);
 
-rule('order-create.field.external_order_id', 'belongs to one channel', async (context) => {
-  const token = await secondToken(context);
-  const body = context.body({ external_order_id: 'A-1' });
-  const keyed = keyIn(context, { external_order_id: 'A-1' });
-  const first = await context.order({ external_order_id: 'A-1' });
-  const other = (await context.raw.post(CREATE, body, { token })).body['order'] as Json;
-  const ids = [keyed['id'], first['id'], other['id']];
-  expect(new Set(ids).size).toBe(3);
-  expect(sellable(context.lamp)).toBe(7);
-});
-
 flag('is_cod');
 
 fieldRule(
@@ -312,32 +293,6 @@ fieldRule('order-detail.exactly-one', 'refuses both and neither', {
   ],
 });
 
-rule('order-detail.field.order_id', 'finds orders of the app and of other channels', async (context) => {
-  const token = await secondToken(context);
-  const keyed = keyIn(context);
-  const other = await context.raw.post(CREATE, context.body(), { token });
-  for (const order of [keyed, other.body['order'] as Json]) {
-    expect(await context.read(order['id'])).toEqual(order);
-  }
-  const { orderId: id } = context.sandbox.operations.reserve([{ variantId: context.lamp.id, qty: 2 }]);
-  expect(await context.read(id)).toMatchObject({ id });
-  expectRefused(await context.raw.post(DETAIL, { order_id: 5 }), 'order_id');
-});
-
-rule('order-detail.field.external_order_id', 'finds orders of its channel only', async (context) => {
-  const token = await secondToken(context);
-  const { raw, body } = context;
-  const mine = await context.order({ external_order_id: 'A-1' });
-  const theirs = (await raw.post(CREATE, body({ external_order_id: 'B-1' }), { token })).body['order'];
-  keyIn(context, { external_order_id: 'APP-1' });
-  const read = async (id: string, of?: string) => {
-    const answer = await raw.post(DETAIL, { external_order_id: id }, of === undefined ? {} : { token: of });
-    return answer.status === 200 ? answer.body['order'] : answer.status;
-  };
-  expect([await read('A-1'), await read('B-1'), await read('APP-1')]).toEqual([mine, 404, 404]);
-  expect([await read('A-1', token), await read('B-1', token)]).toEqual([404, theirs]);
-});
-
 rule('order-detail.answer', 'shows the current order', async (context) => {
   const { raw } = context;
   const made = await raw.post(CREATE, context.body());
@@ -357,26 +312,8 @@ rule('order-detail.answer', 'shows the current order', async (context) => {
   });
 });
 
-rule(['order-detail.not-found', 'errors.rule.2'], 'answers the same 404 for every miss', async (context) => {
-  const token = await secondToken(context);
-  const { raw, body } = context;
-  const deleted = await context.order({ external_order_id: 'D-1' });
-  context.sandbox.orderDesk.delete(deleted['id'] as string);
-  await raw.post(CREATE, body({ external_order_id: 'B-1' }), { token });
-  const misses = [
-    { order_id: '5' },
-    { order_id: deleted['id'] },
-    { external_order_id: 'D-1' },
-    { external_order_id: 'nothing' },
-    { external_order_id: 'B-1' },
-    // An order id of another store.
-    {
-      order_id: present(context.sandbox.truth.products.find(({ parentId }) => parentId !== null)).parentId,
-    },
-  ];
-  const answers = await Promise.all(misses.map((miss) => raw.post(DETAIL, miss)));
-  for (const answer of answers) {
-    expect(errorOf(answer)).toEqual([404, 'not_found']);
-    expect(answer.body).toEqual(present(answers[0]).body);
+rule('order-detail.not-found', 'answers the 404 of every miss', async ({ raw }) => {
+  for (const miss of [{ order_id: '5' }, { external_order_id: 'nothing' }]) {
+    expect(errorOf(await raw.post(DETAIL, miss))).toEqual([404, 'not_found']);
   }
 });

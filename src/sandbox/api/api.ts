@@ -52,8 +52,7 @@ export function createApi(store: Store): Hono<ApiEnv> {
     app.post(endpoint.path, async (context) => {
       const raw = await received(context);
       const [, token] = /^Bearer +([^\s]+)$/i.exec(context.req.header('Authorization') ?? '') ?? [];
-      const clientId = token === undefined ? undefined : oauth.channelOf(token);
-      if (clientId === undefined) {
+      if (token === undefined || !oauth.accepts(token)) {
         throw new ApiError(401, 'invalid_token', 'the access token is missing, malformed or expired');
       }
       const body = parseJsonBody(raw, context.req.header('Content-Type'), endpoint.schema, {
@@ -63,7 +62,7 @@ export function createApi(store: Store): Hono<ApiEnv> {
       // A miss is sampled like other answers: delaying it must not turn it into a hit.
       const sample = (ageMs: number): Answer => {
         try {
-          return endpoint.answer(body, { requestId, clientId, ageMs });
+          return endpoint.answer(body, { requestId, ageMs });
         } catch (error) {
           if (!(error instanceof ApiError)) throw error;
           return answerOf(error);

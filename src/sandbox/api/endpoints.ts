@@ -14,7 +14,6 @@ import { imageUrl } from '../world/render.ts';
 
 interface RequestContext {
   readonly requestId: string;
-  readonly clientId: string;
   readonly ageMs: number;
 }
 
@@ -53,16 +52,16 @@ export function endpointsOf(store: Store): Endpoint[] {
       schema: createOrderRequestSchema,
       isDeniable: true,
       // Synchronous, so two requests with the same external_order_id cannot both find none.
-      answer: (body, { requestId, clientId }) => {
-        return { request_id: requestId, order: renderOrder(orderDesk.place(body, clientId)) };
+      answer: (body, { requestId }) => {
+        return { request_id: requestId, order: renderOrder(orderDesk.place(body)) };
       },
     }),
     endpoint({
       path: '/v1/order/detail',
       schema: orderDetailRequestSchema,
       isDeniable: true,
-      answer: ({ order_id: id, external_order_id: externalId }, { requestId, clientId }) => {
-        const order = id === undefined ? orders.findExternal(clientId, externalId) : orders.find(id);
+      answer: ({ order_id: id, external_order_id: externalId }, { requestId }) => {
+        const order = id === undefined ? orders.findExternal(externalId) : orders.find(id);
         if (order === undefined) throw new ApiError(404, 'not_found', 'no such order');
         return { request_id: requestId, order: renderOrder(order) };
       },

@@ -1,4 +1,4 @@
-/** `POST /oauth/token`: issues and checks tokens within the documented limits ("Authentication" 2-6). */
+/** `POST /oauth/token`: issues and checks tokens within the documented limits ("Authentication" 2-5). */
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../shared/errors.ts';
 import type { Clock } from '../world/clock.ts';
@@ -17,20 +17,15 @@ const PER_CLIENT = { requests: 10, withinMs: MINUTE_MS };
 const PER_IP = { requests: 60, withinMs: MINUTE_MS };
 const FAILURES = { requests: 10, withinMs: 5 * MINUTE_MS };
 const BLOCK_MS = 15 * MINUTE_MS;
-const OLD_SECRET_MS = 24 * 60 * MINUTE_MS;
 const TOKEN_LIFETIME_S = 14_400;
-
-interface Valid {
-  readonly text: string;
-  readonly untilMs: number;
-}
 
 export class TokenIssuer {
   channelExpired = false;
   readonly #clock: Clock;
-  /** By client id; the current one last. */
-  readonly #secrets = new Map<string, readonly Valid[]>();
-  readonly #tokens = new Map<string, Valid>();
+  /** By client id. */
+  readonly #secrets = new Map<string, string>();
+  /** When each token expires. */
+  readonly #tokens = new Map<string, number>();
   readonly #requests = new Windows();
   readonly #failures = new Windows();
   readonly #blocks = new Map<string, number>();
@@ -39,22 +34,8 @@ export class TokenIssuer {
     this.#clock = clock;
   }
 
-  get clientSecret(): string {
-    return this.#first[1].at(-1)?.text ?? '';
-  }
-
   addChannel(clientId: string, clientSecret: string): void {
-    this.#secrets.set(clientId, [{ text: clientSecret, untilMs: Infinity }]);
-  }
-
-  /** For the first channel; the old secret stays valid for 24 hours. */
-  replaceSecret(): string {
-    const text = randomBytes(24).toString('base64url');
-    const untilMs = this.#now() + OLD_SECRET_MS;
-    const [clientId, secrets] = this.#first;
-    const old = secrets.map((secret) => ({ ...secret, untilMs: Math.min(secret.untilMs, untilMs) }));
-    this.#secrets.set(clientId, [...old, { text, untilMs: Infinity }]);
-    return text;
+    this.#secrets.set(clientId, clientSecret);
   }
 
   expireAllTokens(): void {
@@ -72,25 +53,17 @@ export class TokenIssuer {
     if (grantType !== 'client_credentials') {
       throw new ApiError(400, 'unsupported_grant_type', 'grant_type must be client_credentials');
     }
-    const isExpired = this.channelExpired && clientId === this.#first[0];
-    const secrets = this.#secrets.get(clientId) ?? [];
-    if (isExpired || !secrets.some(({ text, untilMs }) => text === secret && untilMs > this.#now())) {
+    if (this.channelExpired || this.#secrets.get(clientId) !== secret) {
       this.#fail([clientKey, `ip ${ip}`]);
       throw new ApiError(401, 'invalid_client', 'the client credentials were rejected');
     }
     const token = randomBytes(32).toString('base64url');
-    this.#tokens.set(token, { text: clientId, untilMs: this.#now() + TOKEN_LIFETIME_S * 1_000 });
+    this.#tokens.set(token, this.#now() + TOKEN_LIFETIME_S * 1_000);
     return { access_token: token, token_type: 'Bearer', expires_in: TOKEN_LIFETIME_S };
   }
 
-  channelOf(token: string): string | undefined {
-    const channel = this.#tokens.get(token);
-    return channel === undefined || channel.untilMs <= this.#now() ? undefined : channel.text;
-  }
-
-  get #first(): readonly [clientId: string, secrets: readonly Valid[]] {
-    const [first = ['', []]] = this.#secrets;
-    return first;
+  accepts(token: string): boolean {
+    return (this.#tokens.get(token) ?? -Infinity) > this.#now();
   }
 
   /** The base clock: stepping the store's clock must not lift a block. */

@@ -23,34 +23,23 @@ const products = z.union([z.int().min(1), z.array(idSchema).min(1)]).optional();
 export const ACTIONS = {
   faults: action({ schema: faultsSchema, show: readFaults, run: setFaults }),
   traffic: action({
-    schema: z.strictObject({
-      rate: z.number().min(0).max(10_000),
-      structural: z.boolean().optional(),
-    }),
-    show: ({ traffic: { rate, structural } }) => ({ rate, structural }),
-    run: ({ traffic }, { rate, structural = traffic.structural }) => {
-      traffic.structural = structural;
+    schema: z.strictObject({ rate: z.number().min(0).max(10_000) }),
+    show: ({ traffic: { rate } }) => ({ rate }),
+    run: ({ traffic }, { rate }) => {
       traffic.start(rate);
     },
   }),
   settings: action({
     schema: z.strictObject({
       webhook_url: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
-      events: z
-        .strictObject({
-          stock_available_updated: z.boolean().optional(),
-        })
-        .optional(),
       booking_delay_ms: ms.optional(),
     }),
     show: ({ courier, network }) => ({
       webhook_url: network.webhookUrl ?? '',
-      events: { stock_available_updated: network.enabled },
       booking_delay_ms: courier.bookingDelayMs,
     }),
     run: ({ courier, network }, settings) => {
       network.webhookUrl = settings.webhook_url ?? network.webhookUrl;
-      network.enabled = settings.events?.stock_available_updated ?? network.enabled;
       courier.bookingDelayMs = settings.booking_delay_ms ?? courier.bookingDelayMs;
     },
   }),

@@ -39,7 +39,6 @@ export class Network {
   batchMs = 0;
   /** null or empty: nothing is delivered or recorded. */
   webhookUrl: string | null;
-  enabled = true;
   /** Deliveries in transit at once. 1 keeps them in order. */
   concurrency = 64;
   /** 'send' leaves the delivery to the other faults. */
@@ -70,7 +69,7 @@ export class Network {
   }
 
   get sends(): boolean {
-    return this.enabled && this.webhookUrl !== null && this.webhookUrl !== '';
+    return this.webhookUrl !== null && this.webhookUrl !== '';
   }
 
   publish(changes: readonly SentItem[]): void {

@@ -3,7 +3,7 @@ import type { AddressBook } from './address-book.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Variant } from './model.ts';
-import type { Channel, NewOrder, Order, OrderLine, OrderOperations, PlacedOrder } from './orders.ts';
+import type { NewOrder, Order, OrderLine, OrderOperations, PlacedOrder } from './orders.ts';
 import { InsufficientStock } from './targets.ts';
 import type { Truth } from './truth.ts';
 
@@ -59,7 +59,7 @@ export function createOrderDesk(deps: {
     if (!isAutomatic) return;
     clock.after(courier.bookingDelayMs, () => {
       // Booked twice, for `ship_before_pay` and for the payment.
-      if (!isWanted(order) || order.terms.shipments.length > 0) return;
+      if (order.state === 'canceled' || order.terms.shipments.length > 0) return;
       trackingNumbers += 1;
       order.terms.shipments.push({
         id: ids.next(),
@@ -72,13 +72,13 @@ export function createOrderDesk(deps: {
 
   return {
     courier,
-    /** Returns the channel's existing order for a known `external_order_id`. @throws ApiError */
-    place: (request: NewOrder, channel: Channel): PlacedOrder => {
+    /** Returns the existing order for a known `external_order_id`. @throws ApiError */
+    place: (request: NewOrder): PlacedOrder => {
       const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
-      const existing = operations.orders.findExternal(channel, externalOrderId);
+      const existing = operations.orders.findExternal(externalOrderId);
       // An existing order needs neither quota nor stock.
       if (existing !== undefined) return existing;
-      if (channel !== null && access.quotaExceeded) {
+      if (access.quotaExceeded) {
         throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
       }
 
@@ -89,7 +89,7 @@ export function createOrderDesk(deps: {
       const stock = reserve(lines);
       // An address given in full is stored once everything else is valid.
       if (request.recipient_address !== undefined) addresses.addCustomers(request.recipient_address);
-      const order = operations.orders.place(stock, { channel, request, isPaid: false, shipments: [] });
+      const order = operations.orders.place(stock, { request, isPaid: false, shipments: [] });
       if (request.ship_before_pay === true) bookCourier(order);
       if (expirationTimeMs !== undefined) {
         clock.after(expirationTimeMs - clock.now(), () => {
@@ -107,13 +107,6 @@ export function createOrderDesk(deps: {
       order.terms.isPaid = true;
       bookCourier(order);
       return order;
-    },
-
-    /** Cancels an open order first, which releases its stock. */
-    delete: (orderId: string): void => {
-      const order = find(orderId);
-      if (order.state === 'open') operations.cancel(orderId);
-      order.deleted = true;
     },
   };
 }
@@ -136,10 +129,6 @@ function variantOf(truth: Truth, line: NewOrder['products'][number], field: stri
 
 function refused(field: string, why: string): ApiError {
   return new ApiError(400, 'invalid_request', `${field}: ${why}`);
-}
-
-function isWanted({ deleted, state }: Order): boolean {
-  return !deleted && state !== 'canceled';
 }
 
 /** The same text whether it does not exist or belongs to another store ("Errors" rule 1). */

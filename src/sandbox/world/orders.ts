@@ -9,9 +9,6 @@ import type { Truth } from './truth.ts';
 
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
-/** The channel's client id; null if keyed in by hand. */
-export type Channel = string | null;
-
 export interface OrderLine {
   readonly variant: Variant;
   readonly qty: number;
@@ -32,7 +29,6 @@ interface Shipment {
 }
 
 interface Terms {
-  readonly channel: Channel;
   readonly request: NewOrder;
   isPaid: boolean;
   readonly shipments: Shipment[];
@@ -42,7 +38,6 @@ export interface Order {
   readonly id: string;
   readonly holds: readonly Hold[];
   state: 'open' | 'shipped' | 'canceled';
-  deleted: boolean;
   /** null for a counter sale. */
   terms: Terms | null;
 }
@@ -62,14 +57,6 @@ export function renderOrder({ id, terms }: Order) {
 }
 
 const COUNTER_SALES_KEPT = 10_000;
-
-function externalKey(channel: Channel, externalId: string | undefined): string {
-  return JSON.stringify([channel, externalId]);
-}
-
-function live<T extends Order>(order: T | undefined): T | undefined {
-  return order === undefined || order.deleted ? undefined : order;
-}
 
 interface NewLine {
   readonly variantId: string;
@@ -92,16 +79,16 @@ export function createOrderOperations(deps: {
   const external = new Map<string, PlacedOrder>();
   const orders = {
     /** Finds only the last 10,000 of the closed counter sales. */
-    find: (id: string): Order | undefined => live(placed.get(id) ?? open.get(id) ?? closed.get(id)),
-    findExternal: (channel: Channel, externalId: string | undefined): PlacedOrder | undefined =>
-      live(external.get(externalKey(channel, externalId))),
+    find: (id: string): Order | undefined => placed.get(id) ?? open.get(id) ?? closed.get(id),
+    findExternal: (externalId: string | undefined): PlacedOrder | undefined =>
+      externalId === undefined ? undefined : external.get(externalId),
     /** Random traffic leaves the order alone from now on. */
     place: (order: Order, terms: Terms): PlacedOrder => {
       const made = Object.assign(order, { terms });
       open.delete(order.id);
       placed.set(order.id, made);
       const { external_order_id: externalId } = terms.request;
-      if (externalId !== undefined) external.set(externalKey(terms.channel, externalId), made);
+      if (externalId !== undefined) external.set(externalId, made);
       return made;
     },
     get size() {
@@ -163,7 +150,6 @@ export function createOrderOperations(deps: {
         id: orderId,
         holds,
         state: 'open',
-        deleted: false,
         terms: null,
       };
       open.set(orderId, order);

@@ -9,7 +9,6 @@ import type { Truth } from './truth.ts';
 const SHORTEST_TICK_MS = 10;
 /** Above this many open orders, more are shipped than placed. */
 const MANY_ORDERS = 500;
-const STRUCTURAL_SHARE = 0.02;
 /** A limit for catalogues in which hardly any operation succeeds. */
 const FRUITLESS_STEPS = 50;
 
@@ -100,29 +99,7 @@ export function createTraffic(deps: {
       : operations.burst({ ...at, by: Array.from({ length: random.int(2, 4) }, () => random.int(1, 5)) });
   };
 
-  const structural = (): readonly SentItem[] => {
-    const variant = pick();
-    const level = { warehouseId: random.pick(truth.warehouseIds), qty: random.int(0, 50) };
-    const choice = random.int(0, 7);
-    if (choice <= 1) return operations.createProduct({ variants: [{ stock: [level] }] }).changes;
-    if (choice <= 3) return operations.createVariant(variant.product.id, { stock: [level] }).changes;
-    if (choice === 4 && variant.kind !== 'pulled')
-      return operations.addWarehouse({ variantId: variant.id, ...level });
-    if (choice === 5 && variant.levels.length > 1) {
-      const { warehouseId } = random.pick(variant.levels);
-      return operations.removeWarehouse({ variantId: variant.id, warehouseId });
-    }
-    if (choice === 6) operations.deleteVariant(variant.id);
-    if (choice === 7) {
-      const { id, deleted } = random.pick(truth.products);
-      if (deleted) operations.restoreProduct(id);
-      else operations.deleteProduct(id);
-    }
-    return [];
-  };
-
   const act = (): readonly SentItem[] => {
-    if (traffic.structural && random.chance(STRUCTURAL_SHARE)) return structural();
     const choice = random.next();
     if (choice < 0.45) return order();
     if (choice < 0.7) return settle();
@@ -132,7 +109,6 @@ export function createTraffic(deps: {
   };
 
   const traffic = {
-    structural: false,
     get rate() {
       return rate;
     },
