@@ -12,6 +12,7 @@ import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 import type { Task } from '../../src/mirror/writer/applier.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { parseDelivery } from '../../src/store-api/delivery.ts';
+import { prepared } from '../shared/prepared.ts';
 import { present } from '../shared/present.ts';
 
 /** How a new epoch judges the instants in the file that it keeps. */
@@ -115,11 +116,10 @@ export class Journal {
   commit(mirror: Db, inbox: Db): void {
     const after = reachedIn(mirror);
     let seq = this.#reached.inputSeq;
-    const rows = inbox
-      .prepare<[number, number], InboxRow>(
-        'SELECT seq, kind, arrived_at_ms AS arrivedAtMs, body FROM inbox WHERE seq > ? AND seq <= ? ORDER BY seq',
-      )
-      .all(this.#reached.inboxSeq, after.inboxSeq);
+    const rows = prepared<[number, number], InboxRow>(
+      inbox,
+      'SELECT seq, kind, arrived_at_ms AS arrivedAtMs, body FROM inbox WHERE seq > ? AND seq <= ? ORDER BY seq',
+    ).all(this.#reached.inboxSeq, after.inboxSeq);
     for (const row of rows) this.#insert.run(++seq, row.kind, row.arrivedAtMs, row.seq, row.body, null);
     while (seq < after.inputSeq) {
       const task = present(this.tasks.shift());
@@ -188,8 +188,9 @@ function inputOf(row: JournalRow & { readonly inboxSeq: number | null }): Input 
 
 function reachedIn(mirror: Db): Reached {
   return present(
-    mirror
-      .prepare<[], Reached>('SELECT applied_seq AS inputSeq, inbox_seq AS inboxSeq FROM mirror_state')
-      .get(),
+    prepared<[], Reached>(
+      mirror,
+      'SELECT applied_seq AS inputSeq, inbox_seq AS inboxSeq FROM mirror_state',
+    ).get(),
   );
 }

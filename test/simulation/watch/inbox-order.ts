@@ -1,5 +1,6 @@
 /** What may have been missed is written before the deliveries of its commit (docs/architecture.md#inbox). */
 import type { Db } from '../../../src/sqlite/open.ts';
+import { prepared } from '../../shared/prepared.ts';
 
 interface Row {
   readonly seq: number;
@@ -11,9 +12,9 @@ interface Row {
  * null if nothing.
  */
 export function misorderedRows(db: Db, afterSeq: number): string | null {
-  const rows = db
-    .prepare<[number], Row>('SELECT seq, kind FROM inbox WHERE seq > ? ORDER BY seq')
-    .all(afterSeq);
+  const rows = prepared<[number], Row>(db, 'SELECT seq, kind FROM inbox WHERE seq > ? ORDER BY seq').all(
+    afterSeq,
+  );
   const firstDelivery = rows.find(({ kind }) => kind === 'delivery');
   const lateMissed = rows.find(
     ({ seq, kind }) => kind === 'missed' && firstDelivery !== undefined && seq > firstDelivery.seq,
@@ -23,5 +24,7 @@ export function misorderedRows(db: Db, afterSeq: number): string | null {
 }
 
 export function lastSeqOf(db: Db): number {
-  return db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck().get() ?? 0;
+  return (
+    prepared<[], { readonly seq: number | null }>(db, 'SELECT max(seq) AS seq FROM inbox').get()?.seq ?? 0
+  );
 }
