@@ -47,6 +47,11 @@ export interface Run {
   readonly error: string | null;
 }
 
+/** It reads every product. */
+export function isFullRead({ kind, productIds }: Pick<Run, 'kind' | 'productIds'>): boolean {
+  return productIds === null && kind !== 'search';
+}
+
 export function countDifferences(differences: Differences): number {
   return Object.values(differences).reduce((sum, count) => sum + count, 0);
 }

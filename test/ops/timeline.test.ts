@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { Timeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';
+import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { delivery, detail, item, readInput } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
@@ -43,7 +44,18 @@ test('counts deliveries that were proven lost, not the values that reads correct
   await read(8, T0 + 50_000);
   await read(9, T0 + 90_000);
   expect(databases.rows('SELECT 1 FROM mirror_changes WHERE source = ?', 'read')).toHaveLength(3);
-  expect(timeline.minutes().at(-1)).toEqual({ lost: 1 });
+  expect(timeline.minutes().at(-1)).toEqual({ starts: 1, lost: 1 });
+  await timeline.stop();
+});
+
+test('marks the starts of the mirror, and the reads of everything', async () => {
+  const databases = newDatabases();
+  const { timeline } = timelineOf(databases, T0);
+  timeline.start();
+  const deps = { databases, now: () => T0, log };
+  await beginCatalogueRun(deps, 'operator');
+  await beginCatalogueRun(deps, 'search');
+  expect(timeline.minutes().at(-1)).toEqual({ starts: 1, fullReads: 1 });
   await timeline.stop();
 });
 
@@ -60,7 +72,10 @@ test('keeps the minutes over a restart', async () => {
   const { timeline: again } = timelineOf(databases, T0 + 4 * MINUTE_MS);
   again.start();
   const known = () => again.minutes().filter((minute) => minute !== null);
-  await eventually(() => known().length > 0, { what: 'the noted minutes' });
-  expect(known()).toMatchObject([{ deliveries: 1, requests: 1, slowestMs: 3, suspects: 0 }]);
+  await eventually(() => known().length > 1, { what: 'the noted minutes' });
+  expect(known()).toMatchObject([
+    { starts: 1, deliveries: 1, requests: 1, slowestMs: 3, suspects: 0 },
+    { starts: 1 },
+  ]);
   await again.stop();
 });

@@ -133,6 +133,7 @@ function ownPath(to: string | undefined): string {
   return to !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
 }
 
+/** The form has no address of its own, so that the fragment of a link, such as `#held_removals`, survives. */
 function loginPage(problem: string | null, to: string): Html {
   return frame({
     title: 'Sign in',
@@ -140,7 +141,7 @@ function loginPage(problem: string | null, to: string): Html {
     message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
     main: html`<article>
       <h1>Sign in</h1>
-      <form method="post" action="/login">
+      <form method="post">
         <input type="hidden" name="to" value="${to}" />
         <input type="text" name="username" value="operator" autocomplete="username" hidden />
         <label>

@@ -3,15 +3,20 @@ import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
 import { GUIDE } from '../state/cause-guide.ts';
 import { OWNER_WORDS, type Cause, type CauseCode } from '../state/causes.ts';
-import { ago, marked } from './parts.ts';
+import { ago, marked, rereadForm } from './parts.ts';
 
 export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'Stale' } as const;
 
-/** Lists that show what a cause counts. */
-const LISTS: Partial<Record<CauseCode, string>> = {
-  held_removals: '/problems/held',
-  parked_reads: '/problems/failing',
-  refused_products: '/problems/failing',
+const READ_AGAIN = rereadForm([], 'Read everything again');
+const SHOW_PRODUCTS = html`<a href="/problems/failing" role="button" class="secondary">See the products</a>`;
+
+/** What the page can do about a cause. */
+const ACTIONS: Partial<Record<CauseCode, readonly Html[]>> = {
+  held_removals: [html`<a href="/problems/held" role="button">Decide about removals</a>`],
+  parked_reads: [SHOW_PRODUCTS, READ_AGAIN],
+  refused_products: [SHOW_PRODUCTS, READ_AGAIN],
+  credentials: [READ_AGAIN],
+  list_gap: [READ_AGAIN],
 };
 
 interface Shown {
@@ -21,14 +26,14 @@ interface Shown {
 
 export function causeView(cause: Cause, { nowMs, commandOf }: Shown): Html {
   const { code, severity, owner, since, message, remedy } = cause;
-  const list = LISTS[code];
+  const actions = ACTIONS[code];
   return html`<article id="cause-${code}" class="${severity}">
-    <header><h2>${GUIDE[code].title}</h2></header>
+    <header>
+      <h2>${GUIDE[code].title}</h2>
+      ${actions === undefined ? '' : html`<div class="row">${actions}</div>`}
+    </header>
     <p>${marked(message)}</p>
-    <p>
-      <b>What to do:</b> ${remedyView(remedy, { code, commandOf })}
-      ${list === undefined ? '' : html`<a href="${list}">See the list</a>`}
-    </p>
+    <p><b>What to do:</b> ${remedyView(remedy, { code, commandOf })}</p>
     <p class="row quiet">
       <a href="/causes#${code}"><code>${code}</code></a> <span>${severity}</span>
       <span>who can end it: ${OWNER_WORDS[owner]}</span>

@@ -32,6 +32,7 @@ interface Shown {
 
 export function deliveriesView(page: DeliveryPage, { names, deadLettersOnly, isFirst }: Shown): Html {
   const address = deadLettersOnly ? '/deliveries?show=dead-letters' : '/deliveries?show=all';
+  const none = deadLettersOnly ? 'All kept deliveries were understood.' : 'No delivery has arrived yet.';
   return html`<article>
     <header>
       <h1>${deadLettersOnly ? 'Deliveries not understood' : 'Deliveries'}</h1>
@@ -42,7 +43,7 @@ export function deliveriesView(page: DeliveryPage, { names, deadLettersOnly, isF
     ${table(
       ['Delivery', 'Arrived', 'Items', 'Request'],
       page.deliveries.map((delivery) => deliveryRow(delivery, names)),
-      deadLettersOnly ? 'All deliveries were understood.' : 'No delivery has arrived yet.',
+      isFirst ? none : 'There are no more.',
     )}
     ${page.next === null && page.isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
     ${pager({
@@ -64,7 +65,7 @@ function deliveryRow(delivery: DeliveryView, names: WarehouseNames) {
         (item) =>
           html`<div>
             ${variantLink(item)} ${quantity(item.old)} → <b>${quantity(item.new)}</b> in
-            ${warehouseView(item.warehouseId, names)}: <span class="quiet">${outcomeWords(item)}</span>
+            ${warehouseView(item.warehouseId, names)}: <span class="quiet">${outcomeView(item)}</span>
           </div>`,
       )}
       ${unreadable.map((each) => html`<div>${unreadableView(each)}</div>`)}
@@ -100,7 +101,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
       ${table(
         ['SKU', 'Warehouse', numeric('Old → new'), numeric('Change'), 'Reason', 'By', 'Effect'],
         (items ?? []).map((item, at) => itemRow(item, at, names)),
-        items === null ? 'The body is too large: its items are not shown.' : 'No item was understood.',
+        noItems(delivery),
       )}
       ${unreadable.map((each) => html`<p class="problem">${unreadableView(each)}</p>`)}
       ${rest > 0 && items !== null ? html`<p class="quiet">${quantity(rest)} more are not shown.</p>` : ''}
@@ -119,6 +120,11 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
         <pre id="body-raw" tabindex="0" aria-label="Body as received">${body}</pre>
       </details>
     </article>`;
+}
+
+function noItems({ items, unreadableCount }: WholeDelivery): string {
+  if (items === null) return 'The body is too large: its items are not shown.';
+  return unreadableCount > 0 ? 'No item was understood.' : 'It has no items.';
 }
 
 /** In every Node that runs this (since 21); the compiler does not know it yet. */
@@ -154,15 +160,17 @@ function itemRow(item: DeliveredItem, at: number, names: WarehouseNames) {
       signed(item.new - item.old),
       item.reason === null ? '–' : html`<code>${item.reason}</code>`,
       actorView(item),
-      outcomeWords(item),
+      outcomeView(item),
     ],
   };
 }
 
 function unreadableView({ problem, variantId }: Unreadable): Html {
   return variantId === null
-    ? html`${problem}. The products that changed last are read instead.`
-    : html`${problem}. The product of ${variantLink({ variantId })} is read instead.`;
+    ? html`${problem}. The products that changed last are read instead: see
+        <a href="/problems/differences">what reads found</a>.`
+    : html`${problem}. The product of ${variantLink({ variantId })} is read instead: see
+      ${foundLink(variantId, 'what the read found')}.`;
 }
 
 export function actorView({ orderId, userId }: Pick<DeliveredItem, 'orderId' | 'userId'>): Html {
@@ -171,25 +179,43 @@ export function actorView({ orderId, userId }: Pick<DeliveredItem, 'orderId' | '
   ${userId === null ? '' : html`user ${idView(userId)}`}`;
 }
 
-/** null if the item is not applied yet, or was applied in an earlier epoch. */
-const outcomeWords = ({ outcome }: DeliveredItem): string => (outcome === null ? '–' : OUTCOMES[outcome]);
+const foundLink = (variantId: string, words: string): Html =>
+  html`<a href="/variants/${variantId}#history">${words}</a>`;
+
+/** The outcome is null if the item is not applied yet, or was applied in an earlier epoch. */
+function outcomeView({ outcome, variantId }: DeliveredItem): Html {
+  if (outcome === null) return html`–`;
+  return ORDERS_READ.has(outcome)
+    ? html`${OUTCOMES[outcome]}; ${foundLink(variantId, 'see what a read found')}`
+    : html`${OUTCOMES[outcome]}`;
+}
+
+/** Outcomes after which the product is read, unless a late delivery closes the gap first. */
+const ORDERS_READ: ReadonlySet<ChangeBranch> = new Set([
+  '2 stale, yet follows',
+  '3 order unknown',
+  '4b uncertain',
+  '4c gap',
+  'gone, uncertain',
+  'future-dated',
+]);
 
 const OUTCOMES: Readonly<Record<ChangeBranch, string>> = {
   '1 new level': 'applied: the first value of this stock level',
   '2 stale': 'not applied: a later change had already arrived',
-  '2 stale, yet follows': 'not applied: older, but it continues the chain; its product is read',
+  '2 stale, yet follows': 'not applied: older, but it continues the chain',
   '3 duplicate': 'no change: already applied',
   '3 seen by the read': 'no change: a read already included it',
   '3 follows': 'applied: it continues another change of the same instant',
   '3 precedes': 'not applied: it precedes another change of the same instant',
-  '3 order unknown': 'ambiguous: another change has the same instant; its product is read',
+  '3 order unknown': 'ambiguous: another change has the same instant',
   '4a seen by the read': 'no change: a read already included it',
   '4b confirmed': 'no change: a read showed the same value',
-  '4b uncertain': 'a read may have included it; its product is read',
+  '4b uncertain': 'a read may have included it',
   '4c follows': 'applied',
   '4c gap': 'applied, after a gap: a delivery is late or lost',
   'gone, seen by the read': 'not applied: the store removed the level afterwards',
-  'gone, uncertain': 'not applied: the level was removed, perhaps added again; its product is read',
+  'gone, uncertain': 'not applied: the level was removed, perhaps added again',
   'gone, shown again': 'applied: the removed level is back',
-  'future-dated': 'applied, but its time, which lies in the future, is ignored; its product is read',
+  'future-dated': 'applied, but its time, which lies in the future, is ignored',
 };

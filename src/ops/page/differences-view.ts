@@ -25,8 +25,8 @@ export function differencesView({ rows, hasMore }: Found, { names, isFirst, with
       <a href="/api/drift">as JSON</a>
     </header>
     <p>
-      Reads found that the mirror differed from the store, and corrected these quantities. Totals of bundles,
-      which change without a webhook, are
+      Quantities that reads found to differ from the store, and corrected. Totals of bundles, which change
+      without a webhook, are
       ${
         withDerived
           ? html`listed too: <a href="${HERE}">leave them out</a>`

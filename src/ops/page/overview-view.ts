@@ -8,7 +8,7 @@ import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
 import { ago, count, facts, marked, quantity, suspectWords } from './parts.ts';
-import { plotsView } from './plots-view.ts';
+import { plotsView, type Span } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
 interface Overview {
@@ -17,15 +17,16 @@ interface Overview {
   readonly running: readonly Run[];
   readonly isBlocked: boolean;
   readonly minutes: readonly (Minute | null)[];
+  readonly span: Span;
   readonly nowMs: number;
   readonly commandOf: CommandOf;
 }
 
 export function overviewView(overview: Overview): Html {
-  const { mirror, running, isBlocked, minutes, nowMs, commandOf } = overview;
+  const { mirror, running, isBlocked, minutes, span, nowMs, commandOf } = overview;
   return html`${answerView(overview)} ${valuesView(overview)}
   ${mirror.causes.map((cause) => causeView(cause, { nowMs, commandOf }))}
-  ${running.map((run) => runningView(run, nowMs, isBlocked))} ${plotsView(minutes, nowMs)}`;
+  ${running.map((run) => runningView(run, nowMs, isBlocked))} ${plotsView(minutes, nowMs, span)}`;
 }
 
 export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs' | 'commandOf'>): Html {
@@ -39,13 +40,18 @@ export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs
 function answerView({ mirror, status }: Overview): Html {
   const { state } = mirror;
   const { sellable, suspect_count: suspects, pending_reads: reads } = status;
+  const isEmpty = sellable.total === 0;
   const isAllCurrent = suspects === 0 && reads === 0;
   const isNoneCurrent = suspects === sellable.total;
   const current = currentWords(suspects, sellable.total);
   const notYet = 'Do not rely on these values yet';
   const [answer, reason] = {
     live: [
-      isAllCurrent ? 'You can rely on these values' : 'You can rely on all values that are not suspect',
+      isEmpty
+        ? 'There is nothing to sell'
+        : isAllCurrent
+          ? 'You can rely on these values'
+          : 'You can rely on all values that are not suspect',
       current,
     ],
     catching_up:

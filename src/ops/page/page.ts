@@ -14,6 +14,7 @@ import { STATE_NAMES } from './cause-view.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import { quantity } from './parts.ts';
 import { overviewView, unreadableView } from './overview-view.ts';
+import { spanOf } from './plots-view.ts';
 import { problemsNav } from './problems-view.ts';
 import { problemPages, PROBLEMS_LINK } from './problems.ts';
 import { runsView, RUNS_SHOWN, runView } from './runs-view.ts';
@@ -85,6 +86,7 @@ export function createPage(deps: PageDeps): Pages {
       running,
       isBlocked: operator.blocked !== null,
       minutes,
+      span: spanOf(c.req.query('span')),
       nowMs: now(),
       commandOf,
     });

@@ -183,6 +183,14 @@ export function pager({ first, next }: PagerLinks): Html | '' {
   </nav>`;
 }
 
+/** @param productIds empty for the whole catalogue. */
+export function rereadForm(productIds: readonly string[], words: string): Html {
+  return html`<form method="post" action="/page/resync">
+    ${productIds.map((id) => html`<input type="hidden" name="product_id" value="${id}" />`)}
+    <button class="secondary">${words}</button>
+  </form>`;
+}
+
 const MARKED =
   /(`[^`]*`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b)/;
 

@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { heldRemovals, OpenReadKind, openReads } from '../../mirror/queries/open-reads.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
-import { ago, count, instant, marked, numeric, pager, quantity, table } from './parts.ts';
+import { ago, count, instant, marked, numeric, pager, quantity, rereadForm, table } from './parts.ts';
 
 type OpenReadPage = ReturnType<typeof openReads>;
 type OpenRead = OpenReadPage['reads'][number];
@@ -48,16 +48,23 @@ interface Decision {
 
 export function heldView(page: OpenReadPage, held: HeldRemovals, decision: Decision, shown: Shown): Html {
   const { reads } = page;
+  const heading = html`<header><h1>Held removals</h1></header>`;
+  if (reads.length === 0) {
+    return html`<article>
+      ${heading}
+      <p class="quiet">${noneOf('No removal is held.', shown)}</p>
+      ${pagerOf('held', page, shown)}
+    </article>`;
+  }
   return html`<article>
-      <header><h1>Held removals</h1></header>
-      ${
-        reads.length === 0
-          ? ''
-          : html`<p>
-              The store no longer shows these products, or a part of them. Because they are many, the mirror
-              keeps them until you <a href="#decision">decide</a>.
-            </p>`
-      }
+      ${heading}
+      <p>
+        The store no longer shows these products, or a part of them. ${count(held.units, 'unit')} would
+        disappear, so the mirror keeps them until you decide.
+      </p>
+    </article>
+    ${decisionView(reads, held, decision)}
+    <article>
       ${table(
         [
           'Product',
@@ -80,11 +87,10 @@ export function heldView(page: OpenReadPage, held: HeldRemovals, decision: Decis
             html`<a href="/stock?q=${read.productId}">its quantities</a>`,
           ],
         })),
-        noneOf('No removal is held.', shown),
+        '',
       )}
       ${pagerOf('held', page, shown)}
-    </article>
-    ${reads.length === 0 ? '' : decisionView(reads, held, decision)}`;
+    </article>`;
 }
 
 function decisionView(
@@ -93,14 +99,14 @@ function decisionView(
   { asksToken, problem }: Decision,
 ): Html {
   const { products, quantities, units } = held;
-  return html`<div class="choices" id="decision">
+  return html`<div class="choices">
     <article aria-labelledby="keep-title" class="good">
       <header><h2 id="keep-title">They should be there</h2></header>
       <p>
         Correct the store: its filter, its permissions or its data. Then read these products again. Those that
         the store shows again are no longer held.
       </p>
-      ${rereadForm(reads)}
+      ${rereadAll(reads)}
     </article>
     <article aria-labelledby="remove-title" class="critical">
       <header><h2 id="remove-title">They were deleted on purpose</h2></header>
@@ -132,9 +138,13 @@ export function failingView(page: OpenReadPage, shown: Shown): Html {
   return html`<article>
     <header>
       <h1>Failing reads</h1>
-      ${reads.length === 0 ? '' : rereadForm(reads)}
+      ${reads.length === 0 ? '' : rereadAll(reads)}
     </header>
-    <p>The last read of these products failed. Webhooks still change their quantities.</p>
+    ${
+      reads.length === 0
+        ? ''
+        : html`<p>The last read of these products failed. Webhooks still change their quantities.</p>`
+    }
     ${table(
       ['Product', 'Failed', 'Error', numeric('Attempts'), 'Next attempt', 'Retry'],
       reads.map((read) => ({
@@ -157,11 +167,9 @@ export function failingView(page: OpenReadPage, shown: Shown): Html {
   </article>`;
 }
 
-function rereadForm(reads: readonly OpenRead[]): Html {
-  return html`<form method="post" action="/page/resync">
-    ${reads.map(({ productId }) => html`<input type="hidden" name="product_id" value="${productId}" />`)}
-    <button class="secondary">Read ${count(reads.length, 'product')} again</button>
-  </form>`;
+function rereadAll(reads: readonly OpenRead[]): Html {
+  const ids = reads.map(({ productId }) => productId);
+  return rereadForm(ids, `Read ${count(reads.length, 'product')} again`);
 }
 
 function nameView({ productId, name }: OpenRead): Html {

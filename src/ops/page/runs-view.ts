@@ -3,7 +3,7 @@ import { countDifferences, type Run } from '../../core/runs.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import { differenceWords, runName } from '../shared/words.ts';
-import { ago, count, facts, instant, numeric, pager, quantity, table } from './parts.ts';
+import { ago, count, facts, instant, numeric, pager, quantity, rereadForm, table } from './parts.ts';
 
 export const RUNS_SHOWN = 50;
 
@@ -12,12 +12,12 @@ export function runsView(found: readonly Run[], isFirst: boolean, nowMs: number)
   return html`<article>
     <header>
       <h1>Runs</h1>
-      <form method="post" action="/page/resync"><button>Read the whole catalogue</button></form>
+      ${rereadForm([], 'Read everything again')}
     </header>
     ${table(
       ['Run', 'State', 'Started', numeric('Took'), numeric('Read'), numeric('Corrected'), numeric('Failed')],
       runs.map((run) => runRow(run, nowMs)),
-      'There are none.',
+      isFirst ? 'Nothing has been read yet.' : 'There are no more.',
     )}
     ${pager({
       first: isFirst ? null : '/runs',

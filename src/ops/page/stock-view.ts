@@ -108,9 +108,7 @@ function noneFound({ isPartial }: StockPage, search: StockSearch): string {
   const { text, warehouseId, suspect, empty, after } = search;
   if (isPartial) return 'No match yet: each page searches a part of a large mirror.';
   if (after !== null) return 'There are no more.';
-  return text === '' && warehouseId === '' && !suspect && !empty
-    ? 'No product has been read yet.'
-    : 'No match.';
+  return text === '' && warehouseId === '' && !suspect && !empty ? 'The mirror has no variant.' : 'No match.';
 }
 
 function rowsOf(
@@ -180,6 +178,7 @@ export const verification = (atMs: number | null, nowMs: number): Html =>
   atMs === null ? html`never verified` : html`verified ${ago(atMs, nowMs)}`;
 
 export function sourceView({ source, asOfMs, verifiedAtMs }: Sourced, nowMs: number): Html {
-  const verified = verifiedAtMs === asOfMs ? '' : html`, ${verification(verifiedAtMs, nowMs)}`;
+  const verified =
+    verifiedAtMs === asOfMs ? '' : html`<span class="verified">, ${verification(verifiedAtMs, nowMs)}</span>`;
   return html`${source ?? 'as of'} ${ago(asOfMs, nowMs)}${verified}`;
 }

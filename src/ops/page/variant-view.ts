@@ -14,6 +14,7 @@ import {
   numeric,
   pager,
   quantity,
+  rereadForm,
   signed,
   table,
   warehouseView,
@@ -41,14 +42,7 @@ export function variantPage(view: VariantView, shown: Shown): Html {
   return html`<article>
       <header>
         <h1>${variantTitle(view)}</h1>
-        ${
-          variant.productId === null
-            ? ''
-            : html`<form method="post" action="/page/resync">
-                <input type="hidden" name="product_id" value="${variant.productId}" />
-                <button>Read from the store</button>
-              </form>`
-        }
+        ${variant.productId === null ? '' : rereadForm([variant.productId], 'Read from the store')}
       </header>
       <p class="row quiet">
         ${ids.map(([name, id]) => (id === null || id === '' ? '' : html`<span>${name} ${idView(id)}</span>`))}
@@ -121,8 +115,8 @@ function levelsView({ variant, readAtMs }: VariantView, { names, nowMs }: Shown)
     cells: [
       'Total',
       html`<b>${quantity(variant.availableQty)}</b>`,
-      '–',
-      '–',
+      '',
+      '',
       doubtView(variant),
       verification(variant.verifiedAtMs, nowMs),
     ],

@@ -1,4 +1,5 @@
 /** The last day minute by minute, for the plots: in memory, and past minutes also in the mirror. */
+import { isFullRead } from '../../core/runs.ts';
 import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -13,6 +14,8 @@ export const MEASURES = {
   lost: 'sum',
   pendingReads: 'largest',
   suspects: 'largest',
+  starts: 'sum',
+  fullReads: 'sum',
 } as const;
 
 export type Measure = keyof typeof MEASURES;
@@ -63,9 +66,13 @@ export class Timeline {
   }
 
   start(): void {
+    this.#add('starts', 1);
     this.#stopListening = this.#deps.writer.onApplied(({ reports }) => {
-      const lost = reports.flatMap(({ facts }) => facts.filter(({ kind }) => kind === 'gap_proved')).length;
+      const facts = reports.flatMap((report) => report.facts);
+      const lost = facts.filter(({ kind }) => kind === 'gap_proved').length;
+      const fullReads = facts.filter((fact) => fact.kind === 'run_begun' && isFullRead(fact.run)).length;
       if (lost > 0) this.#add('lost', lost);
+      if (fullReads > 0) this.#add('fullReads', fullReads);
     });
     // Before any minute is noted, since noting a minute replaces it.
     this.#noting = this.#recall();

@@ -144,13 +144,14 @@ document.addEventListener('click', ({ target }) => {
 });
 
 /**
- * @typedef {{ isBar: boolean, times: number[], series: { label: string, look: string, values: (number | null)[] }[] }} Plot
+ * @typedef {{ isBar: boolean, times: number[], marks: { time: number, name: string }[], series: { label: string, look: string, values: (number | null)[] }[] }} Plot
  */
 /** @type {WeakMap<HTMLElement, string>} */
 let drawn = new WeakMap();
 
 /** Draws the changed plots. */
 async function draw() {
+  for (const it of document.querySelectorAll('figure:not([data-plot]) .uplot')) it.remove();
   /** @type {NodeListOf<HTMLElement>} */
   const figures = document.querySelectorAll('[data-plot]');
   const changed = [...figures].filter((it) => drawn.get(it) !== it.dataset['plot']);
@@ -160,7 +161,7 @@ async function draw() {
     const json = figure.dataset['plot'] ?? '';
     drawn.set(figure, json);
     figure.querySelector('.uplot')?.remove();
-    const { isBar, times, series } = /** @type {Plot} */ (JSON.parse(json));
+    const { isBar, times, marks, series } = /** @type {Plot} */ (JSON.parse(json));
     const style = getComputedStyle(figure);
     /** @param {string} name */
     const colour = (name) => style.getPropertyValue(`--pico-${name}`);
@@ -169,12 +170,29 @@ async function draw() {
       grid: { stroke: colour('muted-border-color'), width: 1 },
       ticks: { show: false },
     };
-    const bars = isBar ? { paths: uPlot.paths.bars?.({ size: [0.8] }) } : {};
+    // Without an outline, a zero is not drawn.
+    const bars = isBar ? { paths: uPlot.paths.bars?.({ size: [0.8] }), width: 0 } : {};
+    /** @param {import('./uplot.js').default} plot */
+    const drawMarks = (plot) => {
+      const { ctx, bbox } = plot;
+      ctx.save();
+      ctx.strokeStyle = colour('muted-color');
+      for (const { time, name } of marks) {
+        const x = Math.round(plot.valToPos(time, 'x', true));
+        ctx.setLineDash(name === 'start' ? [] : [4, 4]);
+        ctx.beginPath();
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+      }
+      ctx.restore();
+    };
     const clock = '{HH}:{mm}';
     new uPlot(
       {
         width: figure.clientWidth,
         height: 130,
+        hooks: { drawAxes: [drawMarks] },
         cursor: { sync: { key: 'day' }, drag: { x: false } },
         scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.05)] } },
         axes: [
