@@ -34,7 +34,7 @@ export interface Run {
   readonly listGap: string | null;
   readonly total: number;
   readonly done: number;
-  /** Values that the answers to reads showed while it ran: totals of variants, and quantities of warehouses. */
+  /** Values of the products that it read: totals of variants, and quantities of warehouses. */
   readonly compared: number;
   /** Differences that reads found and corrected while it ran, by probable reason. */
   readonly differences: Differences;

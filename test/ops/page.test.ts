@@ -270,10 +270,12 @@ test('keeps what a full read compared and found, and shows it everywhere', async
   const databases = newDatabases();
   const ops = await startOps(databases);
   await read(databases);
-  const deps = { databases, now: Date.now, log };
+  const deps = { databases, now: () => Date.now() - 9_000, log };
   const run = await beginCatalogueRun(deps, 'operator');
   const found = detail('1', [{ id: '100', levels: { 1: 9 } }]);
-  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 5_000 }));
+  for (const secondsAgo of [7, 5]) {
+    await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
+  }
   await endRun(deps, run, null);
   databases.change('UPDATE runs SET done = 1, failed = 1 WHERE id = ?', run.id);
   await change(databases, 'later', 1, { old: 9, new: 8 });

@@ -18,6 +18,7 @@ const FACTS: Record<
   gap_opened: true,
   gap_closed: true,
   gap_proved: true,
+  compared: true,
   read_requested: true,
   met: true,
   loss_suspected: true,

@@ -33,6 +33,8 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const inConflict =
     standing !== undefined && (standing.reason === 'conflict' || standing.reason === 'dead_letter');
   if (input.snapshot !== null) {
+    const values = input.snapshot.variants.reduce((sum, { levels }) => sum + 1 + (levels?.length ?? 0), 0);
+    work.report({ kind: 'compared', productId: input.productId, values, lastReadAtMs: product.readAtMs });
     applyPresent(work, { input, snapshot: input.snapshot, product, kept, inConflict, read });
   } else if (read.superseded) {
     applySupersededAbsence(work, input, product);

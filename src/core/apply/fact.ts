@@ -34,6 +34,14 @@ export type Fact =
       readonly oldQty: number;
       readonly newQty: number;
     }
+  /** A read showed `values` of the product: totals of variants, and quantities of warehouses. */
+  | {
+      readonly kind: 'compared';
+      readonly productId: string;
+      readonly values: number;
+      /** When its previous read was sent. */
+      readonly lastReadAtMs: number;
+    }
   | { readonly kind: 'read_requested'; readonly productId: string; readonly reason: Reason }
   | { readonly kind: 'met'; readonly productId: string; readonly reason: Reason; readonly ageMs: number }
   /** Deliveries about unknown products may be lost. */

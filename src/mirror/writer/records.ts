@@ -34,8 +34,15 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
      WHERE id = @runId AND started_at_ms = @startedAtMs AND state = 'running'`,
   );
   // In the transaction of the correction, so that a finished run has counted every difference.
-  const count = db.prepare(
-    "UPDATE runs SET compared = compared + ?, removed = removed + ? WHERE state = 'running'",
+  const countRemoved = db.prepare("UPDATE runs SET removed = removed + ? WHERE state = 'running'");
+  // Each product counts once.
+  const countCompared = db.prepare<[object]>(
+    `UPDATE runs SET compared = compared + @values
+     WHERE state = 'running' AND read_after_ms > @lastReadAtMs AND read_after_ms <= @sentAtMs
+       AND (
+         product_ids_json IS NULL
+         OR EXISTS (SELECT 1 FROM json_each(product_ids_json) AS named WHERE named.value = @productId)
+       )`,
   );
   const countDifference = db.prepare<[{ readonly path: string }]>(
     `UPDATE runs SET
@@ -55,12 +62,11 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
     });
     return row === undefined ? [] : [{ kind: 'run_begun', run: runOf(row) }];
   };
-  const noteFound = (read: ReadInput, ruled: readonly Fact[]): void => {
-    const compared = valuesIn(read);
-    const removed = ruled.reduce((sum, fact) => sum + (fact.kind === 'removed' ? fact.quantities : 0), 0);
-    if (compared + removed > 0) count.run(compared, removed);
+  const noteFound = ({ sentAtMs }: ReadInput, ruled: readonly Fact[]): void => {
     for (const fact of ruled) {
-      if (fact.kind === 'drift') countDifference.run({ path: `$.${fact.reason}` });
+      if (fact.kind === 'compared') countCompared.run({ ...fact, sentAtMs });
+      else if (fact.kind === 'drift') countDifference.run({ path: `$.${fact.reason}` });
+      else if (fact.kind === 'removed' && fact.quantities > 0) countRemoved.run(fact.quantities);
     }
   };
   return (input, ruled) => {
@@ -94,11 +100,4 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
         return [];
     }
   };
-}
-
-/** Totals of variants, and quantities of warehouses. */
-function valuesIn({ snapshot }: ReadInput): number {
-  return snapshot === null
-    ? 0
-    : snapshot.variants.reduce((sum, { levels }) => sum + 1 + (levels?.length ?? 0), 0);
 }

@@ -27,7 +27,7 @@ export const runShape = {
     .int()
     .meta({ description: 'Products in this run; grows while the catalogue list is still being read.' }),
   done: z.int(),
-  compared: count('Values that reads compared while it ran: totals of variants, and stock levels.'),
+  compared: count('Values of the products that it read: totals of variants, and stock levels.'),
   drift: count('Differences that reads found and corrected while it ran.'),
   drift_by_reason: byReason,
   removed: z.int().meta({ description: 'Quantities that reads removed while it ran.' }),

@@ -101,6 +101,7 @@ function lineOf(fact: Fact): Line {
           ]
         : ['info', 'the Date header of the store’s answers agrees with the times of its changes again'];
     case 'change':
+    case 'compared':
     case 'level':
     case 'gap_opened':
     case 'gap_closed':
