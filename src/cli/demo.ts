@@ -224,7 +224,7 @@ export function judge(comparison: Comparison, isAtRest: boolean) {
   const lines = [
     soldWords(comparison),
     `${values} stock levels, totals and products compared with the store's; left out: ` +
-      `${leftOut} levels of resold products, which only webhooks report`,
+      `${leftOut} levels of pulled products, which only webhooks report`,
     ...differences.slice(0, DIFFERENCES_SHOWN).map((line) => colours.red(line)),
   ];
   if (differences.length > DIFFERENCES_SHOWN)

@@ -28,17 +28,23 @@ interface DoctorOptions {
 type Look = (config: Config, options: { readonly full: boolean }) => Findings | Promise<Findings>;
 type Findings = Finding | readonly Finding[];
 
-const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['role']])[] = [
+type Roles = readonly Config['role'][];
+
+const MIRRORS: Roles = ['both', 'mirror'];
+const RECEIVERS: Roles = ['both', 'receiver'];
+
+const CHECKS: readonly (readonly [name: string, look: Look, roles?: Roles])[] = [
   ['system', checkSystem],
-  ['database', ({ database }, options) => checkDatabase(database.path, options), 'receiver'],
+  ['database', ({ database }, options) => checkDatabase(database.path, options), MIRRORS],
   ['inbox', ({ database }, options) => checkInbox(database.path, options)],
   ['disk', ({ database }) => checkDisk(database.path)],
   ['permissions', ({ database }) => checkPermissions(database.path)],
-  ['mirror', checkProcess],
-  ['webhook listener', checkWebhookListener, 'mirror'],
+  ['mirror', checkProcess, MIRRORS],
+  ['receiver', checkProcess, ['receiver']],
+  ['webhook listener', checkWebhookListener, RECEIVERS],
   ['stream', checkStream],
-  ['store', checkStore, 'receiver'],
-  ['schedules', ({ schedules }) => checkSchedules(schedules), 'receiver'],
+  ['store', checkStore, MIRRORS],
+  ['schedules', ({ schedules }) => checkSchedules(schedules), MIRRORS],
 ];
 
 export function createCommand(): Command {
@@ -76,8 +82,8 @@ async function doctor({ full = false, settings = false, json = false }: DoctorOp
   if (config !== null) {
     const shown = variables.filter(({ source }) => settings || source === 'set');
     if (!json) process.stdout.write(shown.map(describeVariable).join(''));
-    for (const [name, look, notFor] of CHECKS) {
-      if (notFor === config.role) continue;
+    for (const [name, look, roles] of CHECKS) {
+      if (roles?.includes(config.role) === false) continue;
       try {
         show(name, await look(config, { full }));
       } catch (error) {

@@ -232,7 +232,7 @@ function describe(status: Status, { database, role, command }: LocalConfig, { hi
   if (counts.pending_removals > 0) {
     rows.push([
       'pending removals',
-      `${counted(counts.pending_removals, 'product')}: reads no longer show all of it, and another one or a list must confirm that`,
+      `${counted(counts.pending_removals, 'product')}: further reads or a list must confirm that the store no longer has all of it`,
     ]);
   }
   if (counts.searched_variants > 0) {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
 import { ago, counted } from '../platform/amounts.ts';
+import { commandsOf, type CommandOf } from '../platform/own-command.ts';
 import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
 import { ownFile } from '../sqlite/database-files.ts';
@@ -117,7 +118,9 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
   const equal = isEqual(verdict);
   const answer = { equal, ...verdict, took_ms: Math.round(performance.now() - startedAtMs) };
   process.stdout.write(
-    json === true ? `${JSON.stringify(answer)}\n` : describe(verdict, { names: config.warehouseNames, held }),
+    json === true
+      ? `${JSON.stringify(answer)}\n`
+      : describe(verdict, { names: config.warehouseNames, held, commandOf: commandsOf(config.command) }),
   );
   return equal ? EXIT.done : EXIT.failed;
 }
@@ -180,9 +183,10 @@ interface Known {
   readonly names: ReadonlyMap<string, string>;
   /** Products whose removal the mass-removal guard holds. */
   readonly held: ReadonlySet<string>;
+  readonly commandOf: CommandOf;
 }
 
-export function describe(verdict: Verdict, { names, held }: Known): string {
+export function describe(verdict: Verdict, { names, held, commandOf }: Known): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared =
     `${counted(products, 'product')}, ${counted(totals, 'total')} and ` +
@@ -201,13 +205,13 @@ export function describe(verdict: Verdict, { names, held }: Known): string {
     const present = drift.filter(({ only_in: side }) => side !== 'mirror');
     const ids = [...new Set(present.map(({ product_id: id }) => id))];
     const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';
-    if (ids.length > 0) lines.push(`to read them again: stock-mirror resync${named}`);
+    if (ids.length > 0) lines.push(`to read them again: ${commandOf(`stock-mirror resync${named}`)}`);
     const isOnlyHere = drift.filter(({ only_in: side }) => side === 'mirror');
     const isHeld = isOnlyHere.filter(({ product_id: id }) => held.has(id));
     if (isHeld.length > 0) {
       lines.push(
         `no longer in the store: the mass-removal guard holds back ${counted(isHeld.length, 'removal')} until you decide: ` +
-          'stock-mirror resync --allow-removals --by NAME --reason TEXT',
+          commandOf('stock-mirror resync --allow-removals --by NAME --reason TEXT'),
       );
     }
     if (isHeld.length < isOnlyHere.length) {

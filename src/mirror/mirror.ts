@@ -31,7 +31,8 @@ export type MirrorReader = Pick<Mirror, 'ask'>;
 export type MirrorWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fault' | 'position'>;
 
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+/** A start costs little, and readers wait for it once the fault is over. */
+const LONGEST_PAUSE_MS = 10_000;
 /** A failure after this time of work is a new one: the pauses begin with the shortest. */
 const RECOVERED_MS = 60_000;
 

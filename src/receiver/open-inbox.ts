@@ -47,7 +47,7 @@ export function lockAndOpen(databasePath: string, { now, onReplaced }: InboxOpti
   const held = (db: Db): OpenInbox => {
     // A deleted write-ahead log is still open: save its content into the file.
     const save = (): unknown => db.pragma('wal_checkpoint(PASSIVE)');
-    const { check } = holdFiles([path, `${path}-wal`, `${path}-shm`, ownFile(path, 'lock')], save);
+    const { check } = holdFiles([path, `${path}-wal`, `${path}-shm`, ownFile(path, 'lock')], { save });
     return {
       db,
       check,

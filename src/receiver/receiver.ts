@@ -211,7 +211,7 @@ export class Receiver implements OwnHost {
         if (!isTest) this.#lastWebhook = { body, arrivedAtMs: this.#clock.now() };
         return this.append([{ kind: isTest ? 'test' : 'delivery', body }], null);
       },
-      answerHealthAndNoteMissed: () => this.#answerHealthAndNoteMissed(),
+      answerHealth: (mayBeBalancer) => this.#answerHealth(mayBeBalancer),
       secrets,
       observer: this.#reporting,
       log,
@@ -226,11 +226,15 @@ export class Receiver implements OwnHost {
   }
 
   /** A balancer sends nothing here between `false` and the next `true`: deliveries that it refused meanwhile are noted as missed. */
-  #answerHealthAndNoteMissed(): boolean {
+  #answerHealth(mayBeBalancer: boolean): boolean {
+    if (mayBeBalancer) this.#noteTurnedAway();
+    return this.isStoring;
+  }
+
+  #noteTurnedAway(): void {
     const isUnfit = this.#lastCommit === 'failed';
     if (isUnfit || this.#saidUnfit) this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
     this.#saidUnfit = isUnfit;
-    return this.isStoring;
   }
 
   #beat(): void {

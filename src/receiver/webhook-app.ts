@@ -13,10 +13,11 @@ interface WebhookDeps {
   /** Resolves once the body is on disk. @throws SqliteFault if it is not. @param isTest `stock-mirror send` sent it. */
   readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
   /**
-   * @returns whether a delivery could be committed now, which `/healthz` answers. What a balancer may have kept from this
-   * host because of the answer is noted as missed.
+   * @param mayBeBalancer false for `stock-mirror doctor`: what a balancer may keep from this host because of the answer is
+   * noted as missed.
+   * @returns whether a delivery could be committed now, which `/healthz` answers.
    */
-  readonly answerHealthAndNoteMissed: () => boolean;
+  readonly answerHealth: (mayBeBalancer: boolean) => boolean;
   readonly secrets: readonly string[];
   readonly observer: WebhookObserver;
   readonly log: Logger;
@@ -75,7 +76,7 @@ interface Unverified {
 const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
 
 export function createWebhookApp(deps: WebhookDeps) {
-  const { append, answerHealthAndNoteMissed, secrets, observer, log } = deps;
+  const { append, answerHealth, secrets, observer, log } = deps;
   const warn = createLimitedLog((fields) =>
     log.warn(fields, 'webhook requests were refused since the last such line'),
   );
@@ -160,7 +161,7 @@ export function createWebhookApp(deps: WebhookDeps) {
   });
 
   app.get('/healthz', (c) =>
-    answerHealthAndNoteMissed()
+    answerHealth(c.env.incoming.headers[TEST_HEADER] === undefined)
       ? c.json({ status: 'ok' })
       : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503),
   );

@@ -7,22 +7,27 @@ export interface HeldFiles {
   readonly left: () => string[];
 }
 
-/**
- * @param paths files that are open now or are opened next, or will not exist.
- * @param save what still can be saved once one is gone.
- */
-export function holdFiles(paths: readonly string[], save: () => void = () => undefined): HeldFiles {
+interface HoldOptions {
+  /** Saves what still can be saved once a file is gone. */
+  readonly save?: () => void;
+  /** Completes the error, which begins with the path. */
+  readonly wasGone?: string;
+}
+
+/** @param paths files that are open now or are opened next, or will not exist. */
+export function holdFiles(paths: readonly string[], options: HoldOptions = {}): HeldFiles {
+  const {
+    save,
+    wasGone = 'was deleted, moved or replaced by another program while it was open: do so only while the mirror is stopped',
+  } = options;
   const held = paths.map((path) => ({ path, inode: inodeOf(path) }));
   const isLeft = ({ path, inode }: (typeof held)[number]): boolean => inodeOf(path) === inode;
   return {
     check: () => {
       const gone = held.find((file) => !isLeft(file));
       if (gone === undefined) return;
-      save();
-      throw new Error(
-        `another program deleted, moved or replaced ${gone.path} while the mirror had it open: ` +
-          'do so only while the mirror is stopped',
-      );
+      save?.();
+      throw new Error(`${gone.path} ${wasGone}`);
     },
     left: () => held.filter((file) => file.inode !== undefined && isLeft(file)).map(({ path }) => path),
   };

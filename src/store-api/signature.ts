@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** The format of `X-Service-Signature`; other values are rejected without a comparison. */
 export const SIGNATURE = /^[0-9a-f]{64}$/;
 
-/** On webhooks of `stock-mirror send`: they show nothing about the store. */
+/** On webhooks of `stock-mirror send`, which show nothing about the store, and on requests of `doctor` for `/healthz`. */
 export const TEST_HEADER = 'x-stock-mirror-test';
 
 /** Lowercase hex HMAC-SHA256 over the raw bytes (docs/store-api.md#signature). @param secret as UTF-8, not trimmed. */

@@ -60,7 +60,7 @@ test('escapes the output of commands', () => {
   const texts = [
     describeVerdict(
       { ...verdict, unread: [{ product_id: '1', error: SKU }] },
-      { names: new Map([['3', SKU]]), held: new Set() },
+      { names: new Map([['3', SKU]]), held: new Set(), commandOf: (command) => command },
     ),
     describeCheck({ name: 'database', ...fail(SKU, SKU) }),
     describeError(new Error(SKU.replace('\n', ''))),

@@ -39,7 +39,7 @@ export interface StartedReceiver {
   readonly deaths: readonly Error[];
   /** Signed with the present secret unless headers say otherwise. */
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
-  readonly ask: (method: string, path: string) => Promise<Answer>;
+  readonly ask: (method: string, path: string, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly missed: () => Missed[];
   /** Of the last heartbeat. */
   readonly report: () => ReceiverReport;
@@ -114,7 +114,8 @@ export async function startReceiver(options: Options = {}): Promise<StartedRecei
         headers: { 'x-service-signature': signBody(SECRET, body), ...headers },
         pieces: [body],
       }),
-    ask: (method, requestPath) => send(port, { method, path: requestPath, headers: {}, pieces: [] }),
+    ask: (method, requestPath, headers = {}) =>
+      send(port, { method, path: requestPath, headers, pieces: [] }),
     missed: () =>
       db
         .prepare<[], Buffer>("SELECT body FROM inbox WHERE kind = 'missed' ORDER BY seq")

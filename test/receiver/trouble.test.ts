@@ -7,7 +7,7 @@ import { eventually } from '../process/wait.ts';
 import { inboxPath, readReceiver } from '../../src/inbox/inbox-file.ts';
 import type { ReceiverReport } from '../../src/inbox/report.ts';
 import type { HostTime } from '../../src/platform/host-time.ts';
-import { signBody } from '../../src/store-api/signature.ts';
+import { signBody, TEST_HEADER } from '../../src/store-api/signature.ts';
 import { delivery, item, rows } from '../mirror/mirror-file.ts';
 import { lockInbox, SECRET, startReceiver, type StartedReceiver } from './harness.ts';
 
@@ -191,11 +191,24 @@ test('reports in healthz whether a delivery could be committed now', async () =>
   await eventually(() => aboutAnything() >= 2, { what: 'both rows are written' });
 });
 
+test('notes nothing as missed if only doctor was told of the trouble', async () => {
+  const receiver = await startReceiver();
+  const asDoctor = async (): Promise<number> =>
+    (await receiver.ask('GET', '/healthz', { [TEST_HEADER]: '1' })).status;
+  const lock = lockInbox(receiver);
+  await eventually(async () => (await asDoctor()) === 503, { what: 'the trouble shows' });
+  lock.release();
+  await eventually(async () => (await asDoctor()) === 200, { what: 'it is well again' });
+  expect((await receiver.ask('GET', '/healthz')).status).toBe(200);
+  await receiver.stop();
+  expect(whys(receiver)).not.toContain('not_stored');
+});
+
 test('ends when its files are gone, because later commits would be lost', async () => {
   const receiver = await startReceiver();
   rmSync(inboxPath(receiver.path));
   await eventually(() => receiver.deaths.length > 0, { what: 'the death is reported' });
-  expect(receiver.deaths[0]?.message).toContain('another program deleted');
+  expect(receiver.deaths[0]?.message).toContain('was deleted, moved or replaced by another program');
 });
 
 test('keeps its clock across restarts', async () => {

@@ -69,7 +69,10 @@ export function checkDisk(path: string): Finding[] {
   const message = `${megabytes(freeBytes)} free in ${folder}, the database has ${megabytes(fileBytes)}`;
   const room =
     freeBytes < LITTLE_ROOM_BYTES
-      ? fail(message, 'make room: deliveries that cannot be stored are answered 503 and lost')
+      ? fail(
+          message,
+          'make room: deliveries that cannot be stored are answered 503, and their products are read later',
+        )
       : freeBytes < fileBytes
         ? warn(message, 'make room: a backup would not fit')
         : ok(message);

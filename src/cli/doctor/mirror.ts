@@ -8,6 +8,7 @@ import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
+import { TEST_HEADER } from '../../store-api/signature.ts';
 import { urlOf } from '../shared/listener-url.ts';
 import { statusOfOwn } from '../shared/ops-client.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
@@ -74,7 +75,11 @@ export async function checkWebhookListener(config: Config): Promise<Finding[]> {
   if (url === null) return [warn('PORT is 0: each start takes another port', 'set a fixed PORT')];
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const { status } = await fetchDirectly(url, { redirect: 'manual', signal });
+    const { status } = await fetchDirectly(url, {
+      redirect: 'manual',
+      headers: { [TEST_HEADER]: '1' },
+      signal,
+    });
     if (status === 200) return [ok(`${url} accepts deliveries`)];
     const remedy = `see the ${name}’s log, and check the disk; if another program listens there, correct PORT`;
     return [fail(`${url} answers ${status}: it cannot accept deliveries`, remedy)];

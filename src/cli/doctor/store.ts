@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { commandsOf, withOwnCommands } from '../../platform/own-command.ts';
 import { describeProxy } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { ownFile } from '../../sqlite/database-files.ts';
@@ -11,7 +12,7 @@ import { fail, ok, warn, type Finding } from './check.ts';
 
 const CLOCK_WARN_MS = 5_000;
 
-export async function checkStore({ service, database }: Config): Promise<Finding[]> {
+export async function checkStore({ service, database, command }: Config): Promise<Finding[]> {
   const { baseUrl, clientId } = service;
   const proxy = describeProxy(baseUrl);
   const found = proxy === null ? [] : [ok(`${baseUrl} is reached through the proxy ${proxy}`)];
@@ -38,7 +39,11 @@ export async function checkStore({ service, database }: Config): Promise<Finding
     return [...found, checkClock(storeAheadMs(times) ?? 0)];
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return [...found, fail(error.message, remedyFor(error, baseUrl))];
+    const remedy = remedyFor(error, baseUrl);
+    return [
+      ...found,
+      fail(error.message, remedy === null ? null : withOwnCommands(remedy, commandsOf(command))),
+    ];
   } finally {
     await client.close();
   }

@@ -53,7 +53,10 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
   };
   try {
     // Held before it is opened, because the opening of the mirror may take minutes.
-    const inboxFile = holdFiles([inboxPath(path)]);
+    const inboxFile = holdFiles([inboxPath(path)], {
+      wasGone:
+        'was replaced, by a receiver that found it damaged or by another program: the mirror opens the new one, and reads everything',
+    });
     const inbox = openInboxReader(path);
     opened.push(inbox);
     const { db: mirror, newEpoch } = startMirror(path, inbox, options);
@@ -63,12 +66,14 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
     opened.unshift(mirror, keepsSideFiles);
     keepsSideFiles.prepare('SELECT 1 FROM mirror_state').get();
     // A deleted write-ahead log is still open: save its content into the file.
-    const sideFiles = holdFiles([`${path}-wal`, `${path}-shm`], () =>
-      mirror.pragma('wal_checkpoint(PASSIVE)'),
-    );
-    const mainFile = holdFiles([path], () => {
-      // SQLite would use them for the file that replaced it.
-      for (const side of sideFiles.left()) rmSync(side, { force: true });
+    const sideFiles = holdFiles([`${path}-wal`, `${path}-shm`], {
+      save: () => mirror.pragma('wal_checkpoint(PASSIVE)'),
+    });
+    const mainFile = holdFiles([path], {
+      save: () => {
+        // SQLite would use them for the file that replaced it.
+        for (const side of sideFiles.left()) rmSync(side, { force: true });
+      },
     });
     const checkSize = watchSize(path);
     const applier = new Applier(mirror, inbox);

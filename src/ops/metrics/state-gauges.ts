@@ -64,11 +64,15 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
       `${MOST_COUNTED} are not, trusted="0" is ${MOST_COUNTED + 1} and trusted="1" is NaN.`,
     labelNames: ['trusted'],
     registers,
-    collect() {
-      const { total, trusted } = shown().sample?.status.sellable ?? {
+    async collect() {
+      const { sample, mirror } = shown();
+      const { total, trusted: sampled } = sample?.status.sellable ?? {
         total: Number.NaN,
         trusted: Number.NaN,
       };
+      // The sample may be older than the state: it is the last one while the mirror's file cannot be read.
+      const isStale = sample !== null && (await mirror()).state === 'stale';
+      const trusted = isStale ? 0 : sampled;
       this.set({ trusted: '1' }, trusted ?? Number.NaN);
       this.set({ trusted: '0' }, trusted === null ? MOST_COUNTED + 1 : total - trusted);
     },

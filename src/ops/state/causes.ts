@@ -38,7 +38,7 @@ export const CAUSES = {
     owner: 'operator',
     message: 'The mirror is not running, or it hangs. Values are not updated.',
     remedy:
-      'Start the mirror: run `stock-mirror serve`, or start its unit or container. If it runs, read its log, then restart it.',
+      'Start its unit or container, or run `stock-mirror serve`. If it runs, read its log, then restart it.',
     // The alert StockMirrorDown covers it: a stopped mirror has no metrics.
     alertAfter: null,
   },
@@ -70,7 +70,7 @@ export const CAUSES = {
   no_receiver: {
     severity: 'critical',
     owner: 'host',
-    message: 'The receiver is stopped, or its disk does not answer. Webhooks are not received.',
+    message: 'The receiver is stopped, or cannot write its inbox. Webhooks are not received.',
     remedy: 'Start the receiver (`ROLE=receiver`, or the unit stock-mirror-receiver), or read its log.',
     alertAfter: '10s',
   },
@@ -260,9 +260,9 @@ export const CAUSES = {
   },
   requests_refused: {
     severity: 'warning',
-    owner: 'network',
+    owner: 'operator',
     message:
-      'The public port refused {requests}. If they were webhooks of the store, their changes are missing; reads have found none so far.',
+      'The public port refused {requests}. If they were webhooks of the store, their changes are missing{found}.',
     remedy: 'If strangers sent them, do nothing. Otherwise: {correct}',
     alertAfter: '1h',
   },
@@ -337,6 +337,7 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   change: 'a quantity has changed',
   refused: ', while requests were refused; the status says why',
   requests: 'requests',
+  found: '; reads have found none so far',
   correct:
     'Check the webhook URL, the secret and the event in the store’s app settings, then DNS and the proxy.',
   because: '',

@@ -57,7 +57,9 @@ export function* wayInCauses({ file, refused, nowMs }: WayInFacts): Generator<Ca
   const latest = hints.filter(({ lastAtMs }) => nowMs - lastAtMs < SHOWN_MS);
   const correct = correctionOf(latest);
   if (correct !== null && file?.wayIn !== 'missing') {
-    yield causeOf('requests_refused', null, { requests: refusedWords(latest), correct });
+    // A process that reads nothing does not know.
+    const found = file === null ? { found: '' } : {};
+    yield causeOf('requests_refused', null, { requests: refusedWords(latest), correct, ...found });
   }
 }
 

@@ -80,10 +80,10 @@ test('knows a receiver that runs without a mirror', async () => {
   const both = await homeOf(sandbox, { PORT: String(await freePort()) });
   const home = withEnv(both, { ROLE: 'receiver' });
   const stopped = await examine(home);
-  expect(named(stopped, 'mirror')).toMatchObject({ status: 'warn' });
-  expect(named(stopped, 'mirror')?.remedy).toContain('ROLE=receiver');
+  expect(named(stopped, 'receiver')).toMatchObject({ status: 'warn' });
+  expect(named(stopped, 'receiver')?.remedy).toContain('ROLE=receiver');
   await startServer(home, sandbox);
-  expect(named(await examine(home), 'mirror')).toMatchObject({ status: 'ok' });
+  expect(named(await examine(home), 'receiver')).toMatchObject({ status: 'ok' });
 });
 
 test('warns of a socket that was passed to another process, as the server does at its start', async () => {

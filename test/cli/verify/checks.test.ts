@@ -3,6 +3,7 @@ import { describe as describeVerdict, isEqual } from '../../../src/cli/verify.ts
 import { checkAll } from '../../../src/cli/verify/check-all.ts';
 import { GiveUp } from '../../../src/cli/verify/give-up.ts';
 import { compare, keyOf, rowsIn, type Row, type Rows } from '../../../src/cli/verify/compare.ts';
+import { commandsOf } from '../../../src/platform/own-command.ts';
 import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../src/store-api/snapshot.ts';
 import { ServiceError } from '../../../src/store-api/transport/errors.ts';
@@ -197,7 +198,7 @@ test.each([
   {
     held: ['10'],
     says: [
-      /holds back 1 removal until you decide: stock-mirror resync --allow-removals/,
+      /holds back 1 removal until you decide: stock-mirror-run shop resync --allow-removals/,
       /deleted in the store/,
     ],
     not: [],
@@ -225,7 +226,11 @@ test.each([
     undecided: [],
     unread: [],
   };
-  const text = describeVerdict(verdict, { names: new Map(), held: new Set(held) });
+  const text = describeVerdict(verdict, {
+    names: new Map(),
+    held: new Set(held),
+    commandOf: commandsOf('stock-mirror-run shop'),
+  });
   for (const pattern of says) expect(text).toMatch(pattern);
   for (const pattern of not) expect(text).not.toMatch(pattern);
 });

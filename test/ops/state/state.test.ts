@@ -183,6 +183,12 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     'live requests_refused',
     /not understood as HTTP\/1\.1 \(the last one: HPE_LF_EXPECTED\)/,
   ],
+  [
+    'requests refused by a receiver without a mirror, which reads nothing',
+    { file: null, ...refused('wrong_signature', 1) },
+    'live requests_refused',
+    /their changes are missing\.$/,
+  ],
   ['requests refused long ago', refused('no_room', 15), 'live'],
   ['authentic deliveries refused', refused('not_stored', 1), 'live'],
   ['no webhook was ever accepted', file({ wayIn: 'unproven' }), 'catching_up unproven'],

@@ -136,7 +136,7 @@ const RUNNING: readonly Case[] = [
     words: /deleted, moved or replaced/,
     epoch: 'new',
   },
-  { name: 'deleted', happen: remove, words: /deleted, moved or replaced \S+mirror\.db/, epoch: 'new' },
+  { name: 'deleted', happen: remove, words: /mirror\.db was deleted, moved or replaced/, epoch: 'new' },
   { name: 'locked', happen: lock, words: /locked by another program/, epoch: 'same' },
   { name: 'truncated', happen: truncate, words: /damaged|malformed/, epoch: 'new', isMovedAside: true },
 ];
