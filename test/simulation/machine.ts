@@ -284,10 +284,10 @@ export class Machine {
       const app = process?.listeners.get(PORT[port]);
       if (process !== null && app !== undefined) {
         const { life } = process;
-        if (life.standsStillUntilMs > time.nowMs)
-          await time.sleep(life.standsStillUntilMs - time.nowMs, WORLD);
+        const standsStillMs = life.standsStillUntilMs - time.nowMs;
+        if (standsStillMs > 0) await Promise.race([time.sleep(standsStillMs, WORLD), life.death]);
         if (life.alive) return { life, app };
-        // Another process may listen by now.
+        // The kernel hands what the process had not accepted to the next one, if it keeps the socket.
         continue;
       }
       const socket = port === 'webhook' ? this.socket : null;

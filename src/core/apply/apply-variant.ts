@@ -168,7 +168,8 @@ function appendRead(
   if (oldQty !== null) {
     const drift = driftReason(work, answer, seen, { before, warehouseId });
     work.report({ kind: 'drift', reason: drift, productId, variantId, warehouseId, oldQty, newQty });
-    noteUntold(work, answer, seen, {
+    // Nothing that arrived and no downtime may explain what a stranger could have guessed.
+    noteUntold(work, drift === 'lost_tail' ? answer.claims : [], seen, {
       warehouseId,
       oldQty,
       newQty,
@@ -201,7 +202,7 @@ interface Difference {
 /** Every change of own stock comes with a webhook. The earliest that did not counts. */
 function noteUntold(
   work: UnitOfWork,
-  { claims }: Answer,
+  claims: Answer['claims'],
   seen: VariantSnapshot,
   difference: Difference,
 ): void {

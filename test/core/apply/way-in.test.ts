@@ -77,6 +77,35 @@ test('the total counts where details have no warehouses', () => {
   expect(wayInOf(mirror).untold).toMatchObject({ variantId: VARIANT, warehouseId: null });
 });
 
+const claimsOf = (newQty: number) => [{ variantId: VARIANT, warehouseId: WAREHOUSE, newQty }];
+
+test('one read that confirms a claim proves it, after a grace', () => {
+  const mirror = receiving();
+  mirror.read(single(4), { sentAtMs: T0 + S, claims: claimsOf(4) });
+  expect(wayInOf(mirror).untold).toMatchObject({ oldQty: 5, newQty: 4 });
+});
+
+test.each<[string, (mirror: Mirror) => unknown]>([
+  [
+    'webhooks of one instant',
+    (mirror) => {
+      mirror.deliver(T0, change({ old: 5, new: 4 }), change({ old: 4, new: 5 }));
+      mirror.read(single(5), { sentAtMs: T0 + 10 * S, claims: claimsOf(5) });
+    },
+  ],
+  [
+    'a downtime',
+    (mirror) => {
+      mirror.applyInput(missedAt(T0));
+      mirror.read(single(4), { sentAtMs: T0 + 10 * S, claims: claimsOf(4) });
+    },
+  ],
+])('a stranger may guess a difference that %s explains', (_, differ) => {
+  const mirror = receiving();
+  differ(mirror);
+  expect(wayInOf(mirror).untold).toBeNull();
+});
+
 const notStored = (mirror: Mirror, atMs: number): unknown =>
   mirror.applyInput({ ...missedAt(atMs), why: 'not_stored', variantIds: [VARIANT] });
 
