@@ -2,27 +2,6 @@ import { html, raw } from 'hono/html';
 import { STYLES } from './files.ts';
 import type { Html } from './html.ts';
 
-interface Search {
-  readonly action: string;
-  readonly query: string;
-  readonly label: string;
-  readonly placeholder: string;
-}
-
-export function searchForm({ action, query, label, placeholder }: Search): Html {
-  return html`<form role="search" action="${action}">
-    <input
-      type="search"
-      name="q"
-      value="${query}"
-      aria-label="${label}"
-      placeholder="${placeholder}"
-      autocomplete="off"
-      spellcheck="false"
-    />
-  </form>`;
-}
-
 interface Frame {
   readonly title: string;
   /** Subject of the script's error messages. */

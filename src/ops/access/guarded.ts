@@ -3,8 +3,8 @@ import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { loginRoutes, requireSignIn, SignIn, type SignInDeps } from './sign-in.ts';
 import { BODY_TOO_LARGE, MAX_BODY_BYTES } from '../../store-api/contract/body-limit.ts';
+import { isLoopback } from '../../platform/authority.ts';
 import { pageFiles } from '../../web/files.ts';
-import { isForeignHost } from '../../web/foreign-host.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { isSafe, type OpsEnv } from '../shared/env.ts';
@@ -28,7 +28,7 @@ export function createGuardedApp(deps: SignInDeps): Hono<OpsEnv> {
 
 const refuseForeignHost: Guard = async (c, next) => {
   const host = hostOf(c);
-  if (!isForeignHost(host, null)) return next();
+  if (isOwnName(host)) return next();
   return refused(c, {
     reason:
       'Without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered, ' +
@@ -39,6 +39,13 @@ const refuseForeignHost: Guard = async (c, next) => {
     lines: [],
   });
 };
+
+/** Only the Host header shows that a foreign name resolves to 127.0.0.1 (DNS rebinding). */
+function isOwnName(host: string): boolean {
+  const address = `http://${host}`;
+  if (!URL.canParse(address)) return false;
+  return isLoopback(new URL(address).hostname.replace(/^\[(.*)\]$/, '$1'));
+}
 
 /** Pages of other sites cannot forge `Sec-Fetch-Site`, which browsers omit over plain http, except on this machine. */
 const refuseCrossSite: Guard = async (c, next) => {

@@ -7,6 +7,7 @@ import type {
   DeliveryView,
   WholeDelivery,
 } from '../../mirror/queries/deliveries.ts';
+import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/words.ts';
 import {
@@ -145,8 +146,10 @@ function formatted(body: string): string | null {
   }
 }
 
-const apart = (ms: number): string =>
-  ms >= 0 ? `${millis(ms)} before arrival` : `${millis(-ms)} after arrival: the clocks differ`;
+function apart(ms: number): string {
+  const time = Math.abs(ms) < 10_000 ? millis(Math.abs(ms)) : duration(Math.abs(ms));
+  return ms >= 0 ? `${time} before arrival` : `${time} after arrival: the clocks differ`;
+}
 
 function itemRow(item: DeliveredItem, at: number, names: WarehouseNames) {
   return {

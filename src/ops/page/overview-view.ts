@@ -7,7 +7,7 @@ import { fullReadWords, sellableWords } from '../shared/words.ts';
 import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
-import { ago, count, facts, marked, quantity, suspectWords } from './parts.ts';
+import { ago, count, facts, quantity, suspectWords } from './parts.ts';
 import { plotsView, type Span } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
@@ -38,45 +38,31 @@ export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs
 }
 
 function answerView({ mirror, status }: Overview): Html {
-  const { state } = mirror;
-  const { sellable, suspect_count: suspects, pending_reads: reads } = status;
-  const isEmpty = sellable.total === 0;
-  const isAllCurrent = suspects === 0 && reads === 0;
-  const isNoneCurrent = suspects === sellable.total;
-  const current = currentWords(suspects, sellable.total);
-  const notYet = 'Do not rely on these values yet';
-  const [answer, reason] = {
-    live: [
-      isEmpty
-        ? 'There is nothing to sell'
-        : isAllCurrent
-          ? 'You can rely on these values'
-          : 'You can rely on all values that are not suspect',
-      current,
-    ],
-    catching_up:
-      firstCause(mirror) === 'unproven'
-        ? [notYet, 'None is trusted until a webhook of the store has arrived.']
-        : [isNoneCurrent ? notYet : 'You can rely on the values that are not suspect', current],
-    stale: [
-      'Do not rely on these values',
-      'They may be wrong or out of date until the critical causes below have ended.',
-    ],
-  }[state] as [string, string];
-  return html`<article id="now" class="${state}">
-    <header><h1>${answer}</h1></header>
-    <p>${reason}</p>
+  return html`<article id="now" class="${mirror.state}">
+    <header><h1>${answerOf(mirror, status)}</h1></header>
+    <p>${reasonOf(mirror, status)}</p>
   </article>`;
 }
 
-function currentWords(suspects: number | null, total: number): string {
-  if (total === 0) return 'The mirror has no quantity to sell.';
-  if (suspects === 0) return `${quantities(total)}, all current.`;
-  if (suspects === total) return `All quantities (${quantity(total)}) are suspect until they are read.`;
-  return `Suspect: ${suspectWords(suspects)} of ${quantities(total)}. The others are current.`;
+function answerOf({ state }: Verdict, { sellable, suspect_count: suspects }: Status): string {
+  if (state === 'stale') return 'Do not rely on these values';
+  if (state === 'live' && sellable.total === 0) return 'There is nothing to sell';
+  if (sellable.trusted === 0) return 'Do not rely on these values yet';
+  return suspects === 0 ? 'You can rely on these values' : 'You can rely on the values that are not suspect';
 }
 
-const quantities = (total: number): string => count(total, 'quantity', 'quantities');
+function reasonOf(mirror: Verdict, { sellable, suspect_count: suspects }: Status): string {
+  if (mirror.state === 'stale') {
+    return 'They may be wrong or out of date until the critical causes below have ended.';
+  }
+  if (firstCause(mirror) === 'unproven') return 'None is trusted until a webhook of the store has arrived.';
+  const all = count(sellable.total, 'quantity', 'quantities');
+  if (sellable.total === 0) return 'The mirror has no quantity to sell.';
+  if (suspects === 0) return `${all}, all current.`;
+  if (suspects === sellable.total)
+    return `All quantities (${quantity(suspects)}) are suspect until they are read.`;
+  return `Suspect: ${suspectWords(suspects)} of ${all}. The others are current.`;
+}
 
 function valuesView({ status, nowMs }: Overview): Html {
   const proof = status.last_full_read;
@@ -98,16 +84,5 @@ function valuesView({ status, nowMs }: Overview): Html {
             ${fullReadWords(proof)}.
           </p>`
     }
-    ${
-      status.dead_letters === 0
-        ? ''
-        : html`<p>
-            <a href="/deliveries?show=dead-letters"
-              >${count(status.dead_letters, 'delivery or item was', 'deliveries or items were')} not
-              understood</a
-            >; the affected products are read instead.
-          </p>`
-    }
-    ${status.last_read_error === null ? '' : html`<p>Latest failed read: ${marked(status.last_read_error)}</p>`}
   </article>`;
 }

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { SqliteFault } from '../../sqlite/errors.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
-import { frame, searchForm } from '../../web/frame.ts';
+import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -189,12 +189,18 @@ function numberIn(text: string | undefined): number | null {
 }
 
 function toolsView({ state }: Verdict, query: string, canSignOut: boolean): Html {
-  return html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span> ${searchForm({
-      action: '/stock',
-      query,
-      label: 'Find a SKU, name, or the id of a variant or product',
-      placeholder: 'SKU, name, id …',
-    })}
+  return html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span>
+    <form role="search" action="/stock">
+      <input
+        type="search"
+        name="q"
+        value="${query}"
+        aria-label="Find a SKU, name, or the id of a variant or product"
+        placeholder="SKU, name, id …"
+        autocomplete="off"
+        spellcheck="false"
+      />
+    </form>
     ${
       canSignOut
         ? html`<form method="post" action="/logout">

@@ -191,17 +191,7 @@ export function rereadForm(productIds: readonly string[], words: string): Html {
   </form>`;
 }
 
-const MARKED =
-  /(`[^`]*`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b)/;
-
-/** Formats code between backticks, instants and ids. */
+/** Formats code between backticks. */
 export function marked(text: string): Html[] {
-  return text.split(MARKED).map((part, index) => {
-    if (index % 2 === 0) return html`${part}`;
-    if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`;
-    if (!part.endsWith('Z')) return idView(part);
-    // The store's text may have one that does not exist.
-    const atMs = Date.parse(part);
-    return Number.isNaN(atMs) ? html`${part}` : instant(atMs);
-  });
+  return text.split('`').map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
 }

@@ -153,7 +153,7 @@ const TOTALS: Readonly<Record<string, string>> = {
 };
 
 const DOUBTS: Readonly<Record<WhyNot | 'unverifiable', string>> = {
-  state: 'because of the mirror’s state',
+  state: 'no value is trusted now',
   unknown_product: 'its product is unknown',
   not_read: 'waits to be read',
   unchecked: 'not checked in time',

@@ -1,9 +1,8 @@
-/** Adds to a page: current content, plots, times in the reader’s zone, and forms that do not reload it. */
+/** Adds to a page: current content, plots, and times in the reader’s zone. */
 import { Idiomorph } from './idiomorph.js';
 
 const ANSWER_WITHIN_MS = 10_000;
 const { server = '', every = '' } = document.body.dataset;
-let isPosting = false;
 
 /** @param {Document} page */
 function localize(page) {
@@ -34,18 +33,13 @@ function isChosenAnew(options) {
   return first !== undefined && !first.selected;
 }
 
-/**
- * @param {string} text the page as the server sends it
- * @param {boolean} withMessage whether its message replaces the one that is shown
- */
-function show(text, withMessage) {
+/** @param {string} text the page as the server sends it */
+function show(text) {
   const page = new DOMParser().parseFromString(text, 'text/html');
   localize(page);
   void Idiomorph.morph(document.body, page.body, {
     callbacks: {
-      beforeNodeMorphed: (node) =>
-        !(node instanceof HTMLFormElement && isEdited(node)) &&
-        (withMessage || !(node instanceof HTMLElement) || node.id !== 'message'),
+      beforeNodeMorphed: (node) => !(node instanceof HTMLFormElement && isEdited(node)),
       // The script has added plots, and the reader has opened details.
       beforeNodeRemoved: (node) => !(node instanceof HTMLElement && node.matches('.uplot')),
       beforeAttributeUpdated: (name) => name !== 'open',
@@ -54,33 +48,25 @@ function show(text, withMessage) {
   void draw();
 }
 
-/** @param {string} words */
-function fail(words) {
-  const box = document.createElement('p');
-  box.className = 'problem';
-  box.textContent = words;
-  document.getElementById('message')?.replaceChildren(box);
-}
-
-/**
- * @param {string} url
- * @param {RequestInit} options
- */
-async function ask(url, options) {
-  const answer = await fetch(url, {
-    ...options,
+/** The page of a fault, too, which says why the values cannot be shown. @throws if the answer is no page. */
+async function currentPage() {
+  const answer = await fetch(location.href, {
     headers: { accept: 'text/html' },
     signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
   });
   // The session has ended: the page is the sign-in form.
   if (answer.redirected && new URL(answer.url).pathname === '/login') location.reload();
   const isPage = (answer.headers.get('content-type') ?? '').startsWith('text/html');
-  return { isGood: answer.ok, isPage, text: await answer.text() };
+  if (!isPage) throw new Error('not shown');
+  return answer.text();
 }
 
 /** The next page that is shown replaces these words. */
 function distrust() {
-  fail(`${server} does not answer. The values below are old.`);
+  const box = document.createElement('p');
+  box.className = 'problem';
+  box.textContent = `${server} does not answer. The values below are old.`;
+  document.getElementById('message')?.replaceChildren(box);
   const badge = document.querySelector('header .state');
   const headline = document.querySelector('#now h1');
   if (badge !== null) {
@@ -91,43 +77,15 @@ function distrust() {
 }
 
 async function look() {
-  if (isPosting || document.hidden) return;
-  const isOld = document.body.classList.contains('old');
+  if (document.hidden) return;
   try {
-    // The page of a fault says why the values cannot be shown.
-    const { isPage, text } = await ask(location.href, {});
-    if (!isPage) throw new Error('not shown');
-    if (!isPosting) show(text, isOld);
+    show(await currentPage());
   } catch {
+    if (document.body.classList.contains('old')) return;
     document.body.classList.add('old');
-    if (!isOld) distrust();
+    distrust();
   }
 }
-
-/**
- * @param {HTMLFormElement} form
- * @param {HTMLElement | null} submitter
- */
-async function post(form, submitter) {
-  // No form has a file.
-  const fields = [...new FormData(form, submitter)].flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, value]] : [],
-  );
-  const { isGood, text } = await ask(form.action, { method: 'POST', body: new URLSearchParams(fields) });
-  // A refused form keeps its fields.
-  if (isGood) form.reset();
-  show(text, true);
-}
-
-document.addEventListener('submit', (event) => {
-  const form = /** @type {HTMLFormElement} */ (event.target);
-  if (form.dataset['stay'] === undefined) return;
-  event.preventDefault();
-  isPosting = true;
-  void post(form, event.submitter)
-    .catch(() => fail(`${server} does not answer. The change may not have been made.`))
-    .finally(() => (isPosting = false));
-});
 
 document.addEventListener('click', ({ target }) => {
   /** @type {HTMLElement | null} */
