@@ -108,9 +108,9 @@ export interface StreamReport {
   readonly silentSinceMs: number | null;
   /** The last failure since a heartbeat was heard. */
   readonly failure: string | null;
-  /** A delivery has waited at a receiver, or in the stream, since then; null if none waits for long. */
+  /** Deliveries may have waited here, at another receiver or in the stream since then; null if none waits for long. */
   readonly backlogSinceMs: number | null;
-  /** Everything that was in the stream when this host started is in the inbox. */
+  /** Everything that any receiver had received when this host started is in the inbox. */
   readonly hasCaughtUp: boolean;
   /** Rows here that are not in the stream yet, and the arrival of the oldest; null if none waits. */
   readonly unpublishedRows: number;

@@ -114,10 +114,7 @@ export class Coverage {
       });
     }
     const missed = missedBetweenRuns(last, now);
-    if (missed === null) return;
-    // With a stream, too: this host may replace one whose disk was lost with deliveries that it had not published.
-    if (missed.why === 'first_start') this.#missedTimes = [...this.#missedTimes, missed];
-    else this.#didNotListen(missed);
+    if (missed !== null) this.#didNotListen(missed);
   }
 
   /** Call it before each commit, each second, and before a connection is accepted. */

@@ -19,7 +19,7 @@ import { planCommit, type CommitPlan, type Waiting } from './commit-plan.ts';
 import { Coverage, type Instant, type PassedSocket } from './coverage.ts';
 import type { InboxWriter, ReceiverHeartbeat } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
-import { createWebhookApp } from './webhook-app.ts';
+import { createWebhookApp, type Health } from './webhook-app.ts';
 
 export interface ReceiverDeps {
   readonly inbox: InboxWriter;
@@ -183,7 +183,7 @@ export class Receiver implements OwnHost {
    */
   async stop(): Promise<void> {
     // A passed socket stays open.
-    if (this.#listener !== null && this.#passed === null) await this.#stream?.closing();
+    if (this.#listener !== null && this.#passed === null) this.#stream?.closing();
     await this.#listener?.stop(DRAIN_MS);
     if (this.#timer !== null) clearInterval(this.#timer);
     // The time that the stream takes is no standstill.
@@ -225,12 +225,17 @@ export class Receiver implements OwnHost {
     });
   }
 
-  /** A balancer sends nothing here between `false` and the next `true`: deliveries that it refused meanwhile are noted as missed. */
-  #answerHealth(mayBeBalancer: boolean): boolean {
+  #answerHealth(mayBeBalancer: boolean): Health {
     if (mayBeBalancer) this.#noteTurnedAway();
-    return this.isStoring;
+    if (!this.isStoring) return 'cannot commit';
+    return this.#stream?.isPublishing === false ? 'cannot publish' : 'fit';
   }
 
+  /**
+   * While commits fail, a balancer sends nothing here until the next `fit`: deliveries that it refused meanwhile are noted as
+   * missed. While a host only cannot publish, a balancer without another receiver sends webhooks here all the same
+   * (docs/several-machines.md#set-it-up).
+   */
   #noteTurnedAway(): void {
     const isUnfit = this.#lastCommit === 'failed';
     if (isUnfit || this.#saidUnfit) this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));

@@ -13,11 +13,11 @@ interface WebhookDeps {
   /** Resolves once the body is on disk. @throws SqliteFault if it is not. @param isTest `stock-mirror send` sent it. */
   readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
   /**
-   * @param mayBeBalancer false for `stock-mirror doctor`: what a balancer may keep from this host because of the answer is
+   * @param mayBeBalancer false for `stock-mirror doctor`: what a balancer may keep from this host because commits fail is
    * noted as missed.
-   * @returns whether a delivery could be committed now, which `/healthz` answers.
+   * @returns whether a delivery could be committed and published now, which `/healthz` answers.
    */
-  readonly answerHealth: (mayBeBalancer: boolean) => boolean;
+  readonly answerHealth: (mayBeBalancer: boolean) => Health;
   readonly secrets: readonly string[];
   readonly observer: WebhookObserver;
   readonly log: Logger;
@@ -38,6 +38,8 @@ export interface Refusal {
   /** A body that was read, though its signature is missing or wrong. */
   readonly body?: Uint8Array;
 }
+
+export type Health = 'fit' | 'cannot commit' | 'cannot publish';
 
 interface RequestFacts {
   /** Monotonic; when the request's headers had arrived. */
@@ -73,6 +75,10 @@ interface Unverified {
   readonly body: Uint8Array | null;
 }
 
+const UNFIT = {
+  'cannot commit': error('unavailable', 'a delivery cannot be committed now'),
+  'cannot publish': error('unavailable', 'a delivery would be kept here, but the stream takes nothing now'),
+};
 const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
 
 export function createWebhookApp(deps: WebhookDeps) {
@@ -160,11 +166,10 @@ export function createWebhookApp(deps: WebhookDeps) {
     return c.json(answer, status);
   });
 
-  app.get('/healthz', (c) =>
-    answerHealth(c.env.incoming.headers[TEST_HEADER] === undefined)
-      ? c.json({ status: 'ok' })
-      : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503),
-  );
+  app.get('/healthz', (c) => {
+    const health = answerHealth(c.env.incoming.headers[TEST_HEADER] === undefined);
+    return health === 'fit' ? c.json({ status: 'ok' }) : c.json(UNFIT[health], 503);
+  });
 
   app.notFound(async (c) => {
     const { incoming } = c.env;

@@ -13,6 +13,8 @@ export function isLost({ streamId, streamSeq }: StreamPosition, log: Log): boole
 interface ConsumerDeps {
   readonly host: Pick<OwnHost, 'append' | 'hostId' | 'lastRun' | 'now'>;
   readonly engine: Promise<Engine>;
+  /** Called for each new position, which is in the inbox. @param isNewLog numbers before mean nothing any more. */
+  readonly onReached: (streamSeq: number, isNewLog: boolean) => void;
   readonly onMissed: (missed: Missed) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -29,12 +31,8 @@ export class Consumer {
   #position: StreamPosition;
   /** The stream has seemed to end before the position since then. */
   #isShortSinceMs: number | null = null;
-  /** No message of this host in the stream has a higher number. */
-  readonly #published = new Map<string, number>();
-  /** Messages after the last one taken when it was sent. */
-  #left = 0;
-  /** Epoch ms, own clock. Messages have been waiting since then; null if none is known to wait. */
-  behindSinceMs: number | null;
+  /** The log's last message when this host started; null while it is not known. */
+  #startsAtSeq: number | null = null;
   /** Everything that was in the log when this host started is here. */
   hasCaughtUp = false;
 
@@ -42,26 +40,7 @@ export class Consumer {
     this.#deps = deps;
     const { streamId, streamSeq } = deps.host.lastRun;
     this.#position = { streamId, streamSeq };
-    this.behindSinceMs = deps.host.now();
-  }
-
-  /** All messages up to this one are in the inbox. */
-  get streamSeq(): number {
-    return this.#position.streamSeq;
-  }
-
-  /** The host's last message in the stream has at most this number, which falls only with a stream created again. */
-  published(hostId: string, seq: number): void {
-    const before = this.#published.get(hostId) ?? 0;
-    this.#published.set(hostId, seq);
-    if (seq > this.#position.streamSeq) this.behindSinceMs ??= this.#deps.host.now();
-    // The number was one of a stream that was deleted.
-    if (seq < before && this.hasCaughtUp && this.#isAtEnd()) this.#caughtUp();
-  }
-
-  /** No message is known that is not here. */
-  #isAtEnd(): boolean {
-    return this.#left === 0 && this.#position.streamSeq >= Math.max(0, ...this.#published.values());
+    deps.onReached(streamSeq, false);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -72,7 +51,6 @@ export class Consumer {
         await this.#findPosition(engine);
         await this.#read(engine, signal);
       } catch (error) {
-        this.behindSinceMs ??= this.#deps.host.now();
         if (!signal.aborted) this.#deps.onError(error);
       }
       await wait(RETRY_MS, undefined, { ref: false, signal }).catch(() => undefined);
@@ -88,11 +66,10 @@ export class Consumer {
       throw new Error(`the stream ends at ${log.lastSeq}, before the position ${streamSeq} of this host`);
     }
     if (isLost(this.#position, log)) {
-      this.#published.clear();
-      this.#left = 0;
       await this.#append([this.#gap()], { streamId: log.id, streamSeq: log.lastSeq });
     }
-    if (this.#position.streamSeq >= log.lastSeq) this.#caughtUp();
+    this.#startsAtSeq ??= log.lastSeq;
+    this.#lookWhetherCaughtUp();
   }
 
   async #read(engine: Engine, signal: AbortSignal): Promise<void> {
@@ -114,11 +91,9 @@ export class Consumer {
       const row = this.#rowOf(message);
       if (row !== null) rows.push(row);
       streamSeq = message.seq;
-      this.#left = message.left;
     }
-    if (this.#left > 0) this.behindSinceMs ??= this.#deps.host.now();
     await this.#append(rows, { streamId, streamSeq });
-    if (this.#isAtEnd()) this.#caughtUp();
+    this.#lookWhetherCaughtUp();
   }
 
   /** @returns null for this host's own `missed` rows. Its own deliveries are recognised by their hash. */
@@ -136,12 +111,13 @@ export class Consumer {
 
   async #append(rows: readonly NewRow[], position: StreamPosition): Promise<void> {
     await this.#deps.host.append(rows, position);
+    const isNewLog = position.streamId !== this.#position.streamId;
     this.#position = position;
+    this.#deps.onReached(position.streamSeq, isNewLog);
   }
 
-  #caughtUp(): void {
-    this.behindSinceMs = null;
-    this.hasCaughtUp = true;
+  #lookWhetherCaughtUp(): void {
+    if (this.#position.streamSeq >= (this.#startsAtSeq ?? Infinity)) this.hasCaughtUp = true;
   }
 }
 

@@ -24,7 +24,10 @@ export interface Engine {
    * @returns its number in its stream. @throws TooLargeError
    */
   publish(subject: LogSubject | LastSubject, body: Uint8Array, options?: PublishOptions): Promise<number>;
-  /** The last message of each subject that matches; `*` stands for any last part. */
+  /**
+   * The last message of each subject that matches; `*` stands for any last part. The last message of a subject is kept for
+   * some minutes.
+   */
   last(subject: LastSubject): Promise<readonly LastMessage[]>;
   /** Calls the listener for each heartbeat and each start; some may not arrive. */
   hear(listener: (kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array) => void): void;
@@ -40,8 +43,6 @@ export interface Engine {
 export interface LastMessage {
   readonly subject: string;
   readonly body: Uint8Array;
-  /** The engine's time of storing it. */
-  readonly atMs: number;
 }
 
 export interface Log {
@@ -59,6 +60,4 @@ export interface LogMessage {
   readonly body: Uint8Array;
   /** See `PublishOptions`; null if the message does not say. */
   readonly hostId: string | null;
-  /** Messages after this one when it was sent. */
-  readonly left: number;
 }

@@ -5,64 +5,53 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
-import { missedBody, type Missed } from '../inbox/missed.ts';
-import type { Engine, LastMessage } from './engine.ts';
+import type { Missed } from '../inbox/missed.ts';
+import type { Engine } from './engine.ts';
+import { goneBody, heartbeatBody, type HeartbeatMessage } from './heartbeat.ts';
+import type { Hosts } from './hosts.ts';
 import type { OwnHost } from './own-host.ts';
 
 interface HeartbeatsDeps {
-  readonly host: Pick<OwnHost, 'append' | 'coverage' | 'hostId' | 'isStoring' | 'lastSeq' | 'look'>;
+  readonly host: Pick<OwnHost, 'coverage' | 'hostId' | 'isStoring' | 'look' | 'now'>;
   readonly engine: Promise<Engine>;
+  readonly hosts: Pick<Hosts, 'present'>;
   readonly publisher: {
-    /** Every row up to this one is in the stream. */
-    readonly publishedSeq: number;
     readonly streamSeq: number;
     beginLog(lastSeq: number): void;
   };
   /** Age of the oldest row that is not in the stream; 0 if there is none. */
   readonly backlogMs: () => number;
-  readonly onMissed: (missed: Missed) => void;
+  /** Resolves once a row about this time is in the stream. */
+  readonly publishMissed: (missed: Missed, signal: AbortSignal) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
 const EVERY_MS = 1_000;
-/** A receiver whose last heartbeat is older is not waited for. */
-const SILENT_MS = 15_000;
-/** How long another receiver may take to answer a start. */
-const ANSWER_MS = 3_000;
-const POLL_MS = 100;
-const CLOSING_MS = 500;
-
-const heartbeatSchema = z.object({
-  backlog_ms: z.number(),
-  /** No message that this host has published has a higher number; 0 if none is known. */
-  stream_seq: z.number(),
-  /** The port is about to close. */
-  is_closed: z.boolean(),
-  /**
-   * The last start heard of each other host. The sender was listening when it heard of it, and everything that no receiver
-   * may have received before is in the stream.
-   */
-  starts: z.record(z.string(), z.string()),
-});
-
-export type HeartbeatMessage = z.infer<typeof heartbeatSchema>;
-
-export const readHeartbeat = (body: Uint8Array): HeartbeatMessage =>
-  heartbeatSchema.parse(JSON.parse(Buffer.from(body).toString()));
+/** How often a start is published before no receiver is expected to answer. */
+const STARTS = 3;
+const START_EVERY_MS = 1_000;
+/** Longer than a start waits for its answer. */
+const ANSWERED_FOR_MS = 10_000;
+const LEAVING_MS = 500;
 
 const startSchema = z.object({ id: z.string() });
 
 const readStart = (body: Uint8Array): string =>
   startSchema.parse(JSON.parse(Buffer.from(body).toString())).id;
 
-const jsonOf = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));
+const startBody = (id: string): Uint8Array => Buffer.from(JSON.stringify({ id }));
+
+interface HeardStart {
+  readonly id: string;
+  readonly atMs: number;
+}
 
 export class Heartbeats {
   readonly #deps: HeartbeatsDeps;
-  readonly #starts = new Map<string, string>();
+  readonly #starts = new Map<string, HeardStart>();
   #wake = Promise.withResolvers<void>();
   #isClosed = false;
-
+  #ownStart = { id: '', answered: Promise.withResolvers<true>() };
   /** null before the first heartbeat. */
   #logId: string | null = null;
 
@@ -72,19 +61,24 @@ export class Heartbeats {
 
   /** Another host has published that its port is open, and waits for an answer. */
   started(hostId: string, body: Uint8Array): void {
-    if (hostId === this.#deps.host.hostId) return;
-    this.#starts.set(hostId, readStart(body));
-    this.#wake.resolve();
+    const { host } = this.#deps;
+    if (hostId === host.hostId) return;
+    const id = readStart(body);
+    const isKnown = this.#starts.get(hostId)?.id === id;
+    this.#starts.set(hostId, { id, atMs: host.now() });
+    if (!isKnown) this.#wake.resolve();
+  }
+
+  /** Another host has published a heartbeat. */
+  heard({ starts }: HeartbeatMessage): void {
+    if (starts[this.#deps.host.hostId] === this.#ownStart.id) this.#ownStart.answered.resolve(true);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const engine = await this.#deps.engine;
-    let knowsStarts = false;
     while (!signal.aborted && !this.#isClosed) {
       this.#wake = Promise.withResolvers();
       try {
-        if (!knowsStarts) await this.#findStarts(engine);
-        knowsStarts = true;
         this.#deps.host.look();
         if (this.#deps.host.isStoring) await this.#vouch(engine, signal);
       } catch (error) {
@@ -95,34 +89,26 @@ export class Heartbeats {
     }
   }
 
-  /** The number of the inbox's first row, which is about the first start; 0 before it is written. */
-  get #firstRow(): number {
-    return Math.min(1, this.#deps.host.lastSeq);
-  }
-
-  /** Call it before the port closes: time that is not covered begins no later than the port closes. */
-  async close(): Promise<void> {
-    const { publisher } = this.#deps;
-    const isCovered = this.#isCovered && publisher.publishedSeq >= this.#firstRow;
+  /** Call it before the port closes: no start is answered from then on. */
+  close(): void {
     this.#isClosed = true;
     this.#wake.resolve();
-    if (!isCovered) return;
-    const published = this.#deps.engine
-      .then((engine) => this.#publish(engine, true))
-      .catch(this.#deps.onError);
-    await Promise.race([published, wait(CLOSING_MS, undefined, { ref: false })]);
   }
 
-  /** Starts that were published before this host could hear them. */
-  async #findStarts(engine: Engine): Promise<void> {
-    await engine.prepare();
-    for (const { subject, body } of await engine.last('start.*')) {
-      try {
-        this.started(hostOf(subject), body);
-      } catch (error) {
-        this.#deps.onError(error);
-      }
-    }
+  /** Call it once nothing waits to be published: no mirror waits for this host any more. */
+  async leave(): Promise<void> {
+    this.close();
+    if (!this.#isCovered || this.#logId === null) return;
+    const { host, publisher, engine, onError } = this.#deps;
+    const published = engine
+      .then((each) => each.publish(`heartbeat.${host.hostId}`, goneBody(publisher.streamSeq)))
+      .catch(onError);
+    await Promise.race([published, wait(LEAVING_MS, undefined, { ref: false })]);
+  }
+
+  /** Its heartbeats are published. */
+  get isVouching(): boolean {
+    return this.#isCovered && this.#logId !== null && !this.#isClosed;
   }
 
   /** Everything that a receiver could receive until now is stored here, or by another one, or its loss is in the stream. */
@@ -133,11 +119,11 @@ export class Heartbeats {
   async #vouch(engine: Engine, signal: AbortSignal): Promise<void> {
     const { unsure } = this.#deps.host.coverage;
     if (unsure !== null) await this.#settle(engine, unsure, signal);
-    await this.#untilPublished(this.#firstRow, signal);
     await this.#lookAtLog(engine);
     // A standstill that is noticed only now must not be denied.
     this.#deps.host.look();
-    if (this.#isCovered && !this.#isClosed) await this.#publish(engine, false);
+    if (!this.#isCovered || this.#isClosed) return;
+    await this.#publish(engine);
   }
 
   /**
@@ -152,15 +138,17 @@ export class Heartbeats {
     this.#logId = id;
   }
 
-  async #publish(engine: Engine, isClosed: boolean): Promise<void> {
+  async #publish(engine: Engine): Promise<void> {
     const { host, publisher, backlogMs } = this.#deps;
-    const heartbeat: HeartbeatMessage = {
+    const sinceMs = host.now() - ANSWERED_FOR_MS;
+    for (const [hostId, { atMs }] of this.#starts) if (atMs < sinceMs) this.#starts.delete(hostId);
+    const body = heartbeatBody({
       backlog_ms: backlogMs(),
       stream_seq: publisher.streamSeq,
-      is_closed: isClosed,
-      starts: Object.fromEntries(this.#starts),
-    };
-    await engine.publish(`heartbeat.${host.hostId}`, jsonOf(heartbeat));
+      is_gone: false,
+      starts: Object.fromEntries([...this.#starts].map(([hostId, { id }]) => [hostId, id])),
+    });
+    await engine.publish(`heartbeat.${host.hostId}`, body);
   }
 
   /**
@@ -169,58 +157,24 @@ export class Heartbeats {
    * involved, and a receiver that dies meanwhile does not answer.
    */
   async #settle(engine: Engine, unsure: Missed, signal: AbortSignal): Promise<void> {
-    const { host, onMissed } = this.#deps;
+    const { host, hosts, publishMissed } = this.#deps;
+    const others = hosts.present.filter((hostId) => hostId !== host.hostId);
     await engine.prepare();
-    const startId = randomBytes(8).toString('hex');
-    await engine.publish(`start.${host.hostId}`, jsonOf({ id: startId }));
-    const [start] = await engine.last(`start.${host.hostId}`);
-    if (start === undefined) throw new Error('the stream has lost the message that it has just stored');
-    const heartbeats = await this.#lastHeartbeats(engine);
-    const others = heartbeats.filter(({ hostId }) => hostId !== host.hostId);
-    const mayAnswer = others.some(({ atMs, isClosed }) => !isClosed && start.atMs - atMs < SILENT_MS);
-    if (!mayAnswer || !(await this.#isAnswered(engine, startId, signal))) {
-      const lastAtMs = heartbeats.length === 0 ? null : Math.max(...heartbeats.map(({ atMs }) => atMs));
-      const untilMs = Date.now();
-      const missed: Missed = {
-        why: others.length === 0 ? unsure.why : 'stream_gap',
-        sinceMs: lastAtMs === null ? unsure.sinceMs : untilMs - (start.atMs - lastAtMs),
-        untilMs,
-        variantIds: null,
-      };
-      await host.append([{ kind: 'missed', body: missedBody(missed) }], null);
-      onMissed(missed);
-      await this.#untilPublished(host.lastSeq, signal);
+    if (others.length === 0 || !(await this.#isAnswered(engine, signal))) {
+      const why = others.length === 0 ? unsure.why : 'stream_gap';
+      await publishMissed({ ...unsure, why, untilMs: Date.now() }, signal);
     }
     host.coverage.sure(unsure);
   }
 
-  async #isAnswered(engine: Engine, startId: string, signal: AbortSignal): Promise<boolean> {
-    const { hostId } = this.#deps.host;
-    for (let waitedMs = 0; waitedMs < ANSWER_MS; waitedMs += POLL_MS) {
-      await wait(POLL_MS, undefined, { ref: false, signal });
-      const heartbeats = await this.#lastHeartbeats(engine);
-      if (heartbeats.some(({ starts }) => starts[hostId] === startId)) return true;
+  async #isAnswered(engine: Engine, signal: AbortSignal): Promise<boolean> {
+    this.#ownStart = { id: randomBytes(8).toString('hex'), answered: Promise.withResolvers() };
+    const { id, answered } = this.#ownStart;
+    for (let published = 0; published < STARTS; published += 1) {
+      await engine.publish(`start.${this.#deps.host.hostId}`, startBody(id));
+      const pause = wait(START_EVERY_MS, false, { ref: false, signal });
+      if (await Promise.race([answered.promise, pause])) return true;
     }
     return false;
   }
-
-  /** A host whose heartbeat is not understood counts as one that does not listen: it must not hold up the others. */
-  async #lastHeartbeats(engine: Engine) {
-    return (await engine.last('heartbeat.*')).flatMap(({ subject, body, atMs }: LastMessage) => {
-      try {
-        const { is_closed: isClosed, starts } = readHeartbeat(body);
-        return [{ hostId: hostOf(subject), atMs, isClosed, starts }];
-      } catch (error) {
-        this.#deps.onError(error);
-        return [];
-      }
-    });
-  }
-
-  /** Before the first heartbeat, which ends the proof that something is missing: a kill in between must not hide it. */
-  async #untilPublished(seq: number, signal: AbortSignal): Promise<void> {
-    while (this.#deps.publisher.publishedSeq < seq) await wait(POLL_MS, undefined, { ref: false, signal });
-  }
 }
-
-const hostOf = (subject: string): string => subject.slice(subject.indexOf('.') + 1);

@@ -33,6 +33,8 @@ const FORGOTTEN_AFTER_MS = 30_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** How long a mirror may be away. */
 export const KEPT_MS = 7 * DAY_MS;
+/** Of hosts that are gone for good, so that a start reads nothing of them; the others publish one a second. */
+export const LAST_KEPT_MS = 10 * 60_000;
 export const REPLICAS = 3;
 /** The key in the stream's metadata: the server's `created` differs between servers in rare cases. */
 const ID_KEY = 'stock-mirror-id';
@@ -124,6 +126,7 @@ export async function connectNats(
         name: lastName,
         subjects: kinds.map((kind) => `${name}.${kind}.*`),
         max_msgs_per_subject: 1,
+        max_age: nats.nanos(LAST_KEPT_MS),
       });
     },
     publish: async (subject, body, { id, hostId, arrivedAtMs } = {}) => {
@@ -152,7 +155,6 @@ export async function connectNats(
         .map((message) => ({
           subject: message.subject.slice(name.length + 1),
           body: message.data,
-          atMs: message.time.getTime(),
         }));
     },
     hear: (listener) => {
@@ -190,13 +192,12 @@ export async function connectNats(
       readings.add(close);
       void closeInTrouble(messages);
       try {
-        for await (const { seq, subject, data, headers, info } of messages) {
+        for await (const { seq, subject, data, headers } of messages) {
           yield {
             seq,
             subject: subject.slice(name.length + 1) as LogSubject,
             body: data,
             hostId: headers?.get(HOST_HEADER) || null,
-            left: info.pending,
           };
         }
       } finally {

@@ -23,6 +23,7 @@ const SUBJECTS = { delivery: 'deliveries', test: 'tests', missed: 'missed' } as 
 >;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 4_000;
+const POLL_MS = 20;
 
 export class Publisher {
   readonly #deps: PublisherDeps;
@@ -49,6 +50,11 @@ export class Publisher {
 
   arrived(): void {
     this.#arrived.resolve();
+  }
+
+  /** Resolves once every row up to this one is in the stream. */
+  async untilPublished(seq: number, signal: AbortSignal): Promise<void> {
+    while (this.publishedSeq < seq) await wait(POLL_MS, undefined, { ref: false, signal });
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -1,16 +1,18 @@
 /** This host's part in the stream that several mirrors share (docs/architecture.md#several-machines). */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SetAside, StreamReport } from '../inbox/report.ts';
-import type { Missed } from '../inbox/missed.ts';
+import { missedBody, type Missed } from '../inbox/missed.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { Connection } from './connection.ts';
 import { Consumer } from './consumer.ts';
 import type { Engine } from './engine.ts';
-import { HeardHosts } from './heard-hosts.ts';
-import { Heartbeats, readHeartbeat } from './heartbeats.ts';
-import { Publisher } from './publisher.ts';
+import { readHeartbeat } from './heartbeat.ts';
+import { Heartbeats } from './heartbeats.ts';
+import { Hosts } from './hosts.ts';
 import type { OwnHost } from './own-host.ts';
+import { Publisher } from './publisher.ts';
+import { Vanished } from './vanished.ts';
 
 interface StreamDeps {
   /** Connects once; rejects when no server is reached. */
@@ -21,8 +23,14 @@ interface StreamDeps {
   readonly log: Logger;
 }
 
-/** As long as a silence of all hosts may last (src/stream/heard-hosts.ts). */
+/** As long as a silence of all hosts may last (src/stream/hosts.ts). */
 const BACKLOG_MS = 7_000;
+/**
+ * A balancer that asks each second sends nothing more to this host when the others declare that it has vanished, 7 s after its
+ * last message: what they read then is complete.
+ */
+const UNFIT_MS = 5_000;
+const RETRY_MS = 1_000;
 /** A stop takes at most 5 s in all. */
 const REST_MS = 1_000;
 const POLL_MS = 20;
@@ -34,16 +42,18 @@ export class Stream {
   readonly #publisher: Publisher;
   readonly #consumer: Consumer | null;
   readonly #heartbeats: Heartbeats;
+  readonly #vanished: Vanished;
   #connection: Connection | null = null;
   readonly #engine = Promise.withResolvers<Engine>();
   #failure: string | null = null;
   #setAside: SetAside | null = null;
-  readonly #hosts: HeardHosts;
+  readonly #hosts: Hosts;
+  /** Monotonic; when the last message was sent that the servers have stored. */
+  #publishedAtMs = performance.now();
 
   constructor(deps: StreamDeps) {
     const { host, isConsumed, log } = deps;
     this.#deps = deps;
-    this.#hosts = new HeardHosts(host.now());
     const warn = createLimitedLog((fields) =>
       log.warn(fields, 'the stream cannot be used; it is tried again'),
     );
@@ -51,8 +61,10 @@ export class Stream {
       this.#failure = messageOf(error);
       warn('failures', { err: error });
     };
+    this.#hosts = new Hosts(host.now(), isConsumed ? 0 : Infinity);
     const onMissed = (missed: Missed): void => log.warn(missed, 'deliveries may have been missed');
-    const shared = { host, engine: this.#engine.promise, onMissed, onError: this.#onError };
+    const engine = this.#engine.promise;
+    const shared = { host, engine, onError: this.#onError };
     this.#publisher = new Publisher({
       ...shared,
       onSetAside: (setAside, error) => {
@@ -63,15 +75,21 @@ export class Stream {
         );
       },
     });
-    this.#consumer = isConsumed ? new Consumer(shared) : null;
-    this.#heartbeats = new Heartbeats({
+    this.#consumer = isConsumed
+      ? new Consumer({ ...shared, onMissed, onReached: (...position) => this.#hosts.reached(...position) })
+      : null;
+    const publishing = {
       ...shared,
+      hosts: this.#hosts,
       publisher: this.#publisher,
-      backlogMs: () => {
-        const { oldestAtMs } = this.#publisher;
-        return oldestAtMs === null ? 0 : Math.max(0, host.now() - oldestAtMs);
+      publishMissed: async (missed: Missed, signal: AbortSignal): Promise<void> => {
+        await host.append([{ kind: 'missed', body: missedBody(missed) }], null);
+        onMissed(missed);
+        await this.#publisher.untilPublished(host.lastSeq, signal);
       },
-    });
+    };
+    this.#heartbeats = new Heartbeats({ ...publishing, backlogMs: () => this.#backlogMs });
+    this.#vanished = new Vanished({ ...publishing, isVouching: () => this.#heartbeats.isVouching });
   }
 
   /** @param hasPort the public port is open: this host is a receiver. */
@@ -80,11 +98,14 @@ export class Stream {
     this.#connection = new Connection(this.#deps.connect, this.#onError);
     void this.#connection.made.then((engine) => {
       engine.hear((kind, hostId, body) => this.#hear(kind, hostId, body));
-      this.#engine.resolve(engine);
+      this.#engine.resolve(this.#noticingSuccess(engine));
     });
     void this.#publisher.run(signal);
     void this.#consumer?.run(signal);
-    if (hasPort) void this.#heartbeats.run(signal);
+    void this.#findHosts(signal).then(() => {
+      void this.#vanished.run(signal);
+      if (hasPort) void this.#heartbeats.run(signal);
+    });
   }
 
   /** Something was stored that waits to be published. */
@@ -97,20 +118,27 @@ export class Stream {
     return this.#publisher.publishedSeq;
   }
 
+  /** What this host receives reaches the others. */
+  get isPublishing(): boolean {
+    return performance.now() - this.#publishedAtMs < UNFIT_MS && this.#backlogMs < UNFIT_MS;
+  }
+
   report(): StreamReport {
-    const { host } = this.#deps;
+    const { host, isConsumed } = this.#deps;
     const nowMs = host.now();
-    const waiting = [
-      this.#publisher.oldestAtMs,
-      this.#consumer?.behindSinceMs ?? null,
-      ...this.#hosts.backlogsSinceMs(nowMs),
-    ];
-    const sinceMs = Math.min(...waiting.filter((atMs) => atMs !== null));
+    this.#hosts.look(nowMs);
+    const silentSinceMs = this.#hosts.silentSinceMs(nowMs);
+    const isMirror = isConsumed && silentSinceMs === null;
+    const sinceMs = Math.min(
+      this.#publisher.oldestAtMs ?? Infinity,
+      isMirror ? this.#hosts.sureUntilMs() : Infinity,
+    );
+    const hasCaughtUp = this.#consumer === null || (this.#consumer.hasCaughtUp && this.#hosts.haveAllArrived);
     return {
-      silentSinceMs: this.#hosts.silentSinceMs(nowMs),
+      silentSinceMs,
       failure: this.#failure,
       backlogSinceMs: nowMs - sinceMs >= BACKLOG_MS ? sinceMs : null,
-      hasCaughtUp: this.#consumer?.hasCaughtUp !== false && host.coverage.unsure === null,
+      hasCaughtUp: hasCaughtUp && host.coverage.unsure === null,
       unpublishedRows: Math.max(0, host.lastSeq - this.#publisher.publishedSeq),
       unpublishedSinceMs: this.#publisher.oldestAtMs,
       setAside: this.#setAside,
@@ -118,25 +146,71 @@ export class Stream {
   }
 
   /** The public port is about to close. */
-  closing(): Promise<void> {
-    return this.#connection?.engine === null ? Promise.resolve() : this.#heartbeats.close();
+  closing(): void {
+    this.#heartbeats.close();
   }
 
-  /** Nothing is received any more: publishes the rest, if it takes no longer than a second. */
+  /** Nothing is received any more: publishes the rest, if it takes no longer than a second, and that this host leaves. */
   async stop(): Promise<void> {
-    if (this.#connection?.engine !== null) await this.#publishRest();
+    if (this.#connection?.engine !== null && (await this.#publishRest())) await this.#heartbeats.leave();
     this.#stopping.abort();
     await this.#connection?.stop();
   }
 
-  /** This host may not start again. Rows that are not published in time wait in its inbox. */
-  async #publishRest(): Promise<void> {
+  /** This host may not start again. @returns false if rows wait in its inbox. */
+  async #publishRest(): Promise<boolean> {
     const { host } = this.#deps;
     // Measured: each pause is longer while commits wait for the disk.
     const untilMs = performance.now() + REST_MS;
-    while (this.#publisher.publishedSeq < host.lastSeq && performance.now() < untilMs) {
+    while (this.#publisher.publishedSeq < host.lastSeq) {
+      if (performance.now() >= untilMs) return false;
       await wait(POLL_MS, undefined, { ref: false });
     }
+    return true;
+  }
+
+  get #backlogMs(): number {
+    const { oldestAtMs } = this.#publisher;
+    return oldestAtMs === null ? 0 : Math.max(0, this.#deps.host.now() - oldestAtMs);
+  }
+
+  /** Finds the hosts that may have published before this one could hear them. */
+  async #findHosts(signal: AbortSignal): Promise<void> {
+    const engine = await this.#engine.promise;
+    while (!signal.aborted) {
+      try {
+        await engine.prepare();
+        const last = await engine.last('heartbeat.*');
+        const hostIds = last.filter(({ body }) => !this.#hasLeft(body)).map(({ subject }) => hostOf(subject));
+        this.#hosts.expect(hostIds, this.#deps.host.now());
+        return;
+      } catch (error) {
+        if (!signal.aborted) this.#onError(error);
+      }
+      await wait(RETRY_MS, undefined, { ref: false, signal }).catch(() => undefined);
+    }
+  }
+
+  /** A host whose heartbeat is not understood must not hold up the others. */
+  #hasLeft(heartbeat: Uint8Array): boolean {
+    try {
+      return readHeartbeat(heartbeat).is_gone;
+    } catch (error) {
+      this.#onError(error);
+      return true;
+    }
+  }
+
+  #noticingSuccess(engine: Engine): Engine {
+    return {
+      ...engine,
+      publish: async (...message) => {
+        const sentAtMs = performance.now();
+        const seq = await engine.publish(...message);
+        this.#publishedAtMs = sentAtMs;
+        return seq;
+      },
+    };
   }
 
   #hear(kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array): void {
@@ -147,10 +221,12 @@ export class Stream {
       }
       const heartbeat = readHeartbeat(body);
       this.#hosts.heard(hostId, heartbeat, this.#deps.host.now());
-      this.#consumer?.published(hostId, heartbeat.stream_seq);
+      this.#heartbeats.heard(heartbeat);
       this.#failure = null;
     } catch (error) {
       this.#onError(error);
     }
   }
 }
+
+const hostOf = (subject: string): string => subject.slice(subject.indexOf('.') + 1);

@@ -67,7 +67,7 @@ const ask = (at: Pick<Listener, 'host' | 'port'>, path: string, options?: Reques
 test('a receiver answers and publishes webhooks, shows its state, and refers readers to a mirror', async () => {
   const info = vi.spyOn(log, 'info');
   onTestFinished(() => info.mockRestore());
-  const servers = new MemoryServers({ now: Date.now });
+  const servers = new MemoryServers();
   const { service } = await start(servers, 'receiver');
   const { ops } = service;
   const webhook = present(service.webhook);
@@ -90,7 +90,7 @@ test('a receiver answers and publishes webhooks, shows its state, and refers rea
 });
 
 test('a mirror takes deliveries from the stream, and has no public port', async () => {
-  const servers = new MemoryServers({ now: Date.now });
+  const servers = new MemoryServers();
   const { service, received } = await start(servers, 'mirror');
   expect(service.webhook).toBeNull();
   await expect.poll(() => servers.readers.size).toBe(1);

@@ -37,14 +37,11 @@ export class Fleet {
   #turn = 0;
 
   constructor(options: FleetOptions) {
-    const { time, seed } = options;
+    const { seed } = options;
     this.#options = options;
     this.#random = createRandom(seed, 'fleet');
     this.#ways = createRandom(seed, 'ways');
-    this.servers = new MemoryServers({
-      now: () => Math.round(time.nowMs),
-      travel: () => this.#travel(),
-    });
+    this.servers = new MemoryServers({ travel: () => this.#travel() });
   }
 
   #connect(life: Life, host: number): Promise<Engine> {

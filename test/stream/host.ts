@@ -23,8 +23,7 @@ export const body = (id: string): Uint8Array =>
 export class Machines {
   readonly time = new VirtualTime(T0);
   readonly #globals = installGlobals(this.time);
-  /** Their clock is far from those of the hosts. */
-  readonly servers = new MemoryServers({ now: () => this.time.nowMs - 3_600_000 });
+  readonly servers = new MemoryServers();
 
   constructor() {
     onTestFinished(() => this.#globals.restore());
@@ -69,6 +68,8 @@ export class Host {
   /** Whether a connection is made. */
   connecting = (): boolean => true;
   isDiskFull = false;
+  /** No message reaches the servers or comes from them. */
+  isCut = false;
   /** The webhook secret, from the next start on. */
   secret = 'secret';
   #fetch: Fetch | null = null;
@@ -148,6 +149,7 @@ export class Host {
       // A dead process sends nothing more.
       if (!life.alive) await new Promise(() => undefined);
       if (time.nowMs < life.standsStillUntilMs) await time.sleep(life.standsStillUntilMs - time.nowMs);
+      if (this.isCut) throw new Error('cut off');
     });
     const publish: Engine['publish'] = (subject, sent, options) =>
       this.refuses(subject, sent)

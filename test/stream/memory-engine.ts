@@ -16,8 +16,6 @@ interface Stored {
 }
 
 interface MemoryOptions {
-  /** The servers' clock. */
-  readonly now: () => number;
   /** Resolves after the time that a message takes; rejects when it does not arrive. */
   readonly travel?: () => Promise<void>;
 }
@@ -40,7 +38,7 @@ export class MemoryServers {
   maxBytes = Infinity;
   #isAway = false;
 
-  constructor(options: MemoryOptions) {
+  constructor(options: MemoryOptions = {}) {
     this.#options = options;
   }
 
@@ -121,7 +119,7 @@ export class MemoryServers {
   #store(subject: string, body: Uint8Array, { id, hostId }: PublishOptions): number {
     if (body.byteLength > this.maxBytes) throw new TooLargeError('too large');
     if (subject !== 'deliveries' && subject !== 'tests' && subject !== 'missed') {
-      this.last.set(subject, { subject, body, atMs: this.#options.now() });
+      this.last.set(subject, { subject, body });
       const [kind, host = ''] = subject.split('.');
       if (kind === 'heartbeat' || kind === 'start') {
         for (const listener of this.#listeners) listener(kind, host, body);
@@ -156,7 +154,7 @@ export class MemoryServers {
       await arrive();
       if (signal.aborted) return;
       nextSeq = message.seq + 1;
-      yield { ...message, left: this.lastSeq - message.seq };
+      yield message;
     }
   }
 

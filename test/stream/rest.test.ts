@@ -6,7 +6,7 @@ import { MemoryServers } from './memory-engine.ts';
 const COMMIT_MS = 50;
 
 test('a stop waits for the rest of the rows no longer because commits keep the thread busy', async () => {
-  const servers = new MemoryServers({ now: Date.now });
+  const servers = new MemoryServers();
   const row = { seq: 1, kind: 'delivery', body: Buffer.from('{}'), arrivedAtMs: 0, id: '1' } as const;
   const stream = new Stream({
     connect: () =>

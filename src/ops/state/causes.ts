@@ -115,7 +115,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'Webhooks have waited for more than 7 s to enter or leave the stream. They are kept, but values of some mirrors are out of date.',
+      'For more than 7 s, webhooks have waited to enter or leave the stream, or a receiver was not heard. Webhooks are kept, but values of some mirrors may be out of date.',
     remedy:
       'Look for `stream_silent` and for this cause on each receiver. If the stream works, give the machine that is behind a faster disk; `stock-mirror doctor` checks the limits of the servers.',
     alertAfter: '1m',
