@@ -308,12 +308,16 @@ export class Cast {
           this.delivered.lost(delivery.items);
           return;
         }
-        this.trusted.reached(delivery.items);
+        if (this.fleet === null) this.trusted.reached(delivery.items);
         this.delivered.reached(delivery);
       },
       onAnswered: (answer) => {
         const { delivery, status } = answer;
-        if (status === 204) this.delivered.answered(delivery.items);
+        if (status === 204) {
+          this.delivered.answered(delivery.items);
+          // What a receiver that fails does not answer is lost, as long as another one listens.
+          this.trusted.reached(delivery.items);
+        }
         this.#forProductsOf(delivery.items, (productId) => this.seen.delivered(productId));
         const misleading = delivery.items.filter((item) => this.delivered.passesForLast(item));
         this.#forProductsOf(misleading, (productId) => this.seen.forget(productId));
@@ -470,7 +474,14 @@ export class Cast {
 
   #openFleet(): Fleet {
     const { seed, startMs, activeMs } = this.plan;
-    return new Fleet({ time: this.time, seed, untilMs: startMs + activeMs, count: this.report.count });
+    return new Fleet({
+      time: this.time,
+      seed,
+      untilMs: startMs + activeMs,
+      count: this.report.count,
+      watched: () => this.machine,
+      onLost: (hashes) => this.answered.excuse(hashes),
+    });
   }
 
   /** While another receiver listens, no downtime follows a delivery that a dying one did not answer. */

@@ -252,6 +252,22 @@ export class Disk {
     );
   }
 
+  /** Hashes of the deliveries that this host received and has not published, as hexadecimal digits. */
+  get unpublished(): string[] {
+    const db = openReader(this.inboxPath);
+    try {
+      return db
+        .prepare<[], string>(
+          `SELECT lower(hex(body_hash)) FROM inbox
+           WHERE from_stream = 0 AND body_hash IS NOT NULL AND seq > (SELECT published_seq FROM receiver)`,
+        )
+        .pluck()
+        .all();
+    } finally {
+      db.close();
+    }
+  }
+
   /** All messages of the stream up to this one are in the inbox. */
   get streamSeq(): number {
     return this.#inInbox('SELECT stream_seq FROM receiver');

@@ -45,6 +45,19 @@ const slowDisk = (weight: number): Trouble => [
   }),
 ];
 
+const kill = (weight: number): Trouble => [
+  weight,
+  (r) => ({ do: 'kill', effects: r.chance(0.7) ? r.int(1, 60) : null, downMs: drawDown(r) }),
+];
+
+const stop = (weight: number): Trouble => [weight, (r) => ({ do: 'stop', downMs: drawDown(r) })];
+
+/** What happens to the process of a mirror that takes its deliveries from a stream. */
+export function streamTroubles(random: Random): readonly Trouble[] {
+  const some = (probability: number): number => (random.chance(probability) ? 1 : 0);
+  return [kill(some(0.5)), stop(some(0.3)), standStill(some(0.7))];
+}
+
 /** Troubles after which the store's answers are still true. */
 export function quietTroubles(random: Random): readonly Trouble[] {
   const some = (probability: number, weight: number): number => (random.chance(probability) ? weight : 0);
@@ -73,11 +86,8 @@ export function drawWeather(random: Random): Weather {
       [some(0.3, 1), (r) => ({ do: 'cut', forMs: r.pick([r.int(100, 5_000), r.int(5_000, 120_000)]) })],
       [some(0.3, 1), () => ({ do: 'expire_tokens' })],
       [some(0.15, 0.3), (r) => ({ do: 'expire_channel', forMs: r.int(1_000, 60_000) })],
-      [
-        some(0.5, 2),
-        (r) => ({ do: 'kill', effects: r.chance(0.7) ? r.int(1, 60) : null, downMs: drawDown(r) }),
-      ],
-      [some(0.3, 1), (r) => ({ do: 'stop', downMs: drawDown(r) })],
+      kill(some(0.5, 2)),
+      stop(some(0.3, 1)),
       standStill(some(0.2, 1)),
       faultyDisk(some(0.4, 2)),
       slowDisk(some(0.3, 1)),

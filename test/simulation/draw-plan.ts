@@ -6,6 +6,7 @@ import {
   drawWeather,
   QUIET_MS,
   quietTroubles,
+  streamTroubles,
   type Length,
   type Weather,
 } from './draw-deeds.ts';
@@ -25,8 +26,9 @@ import {
 const MINUTE_MS = 60_000;
 
 export function drawPlan(seed: number, kind: Kind = 'history'): Plan {
-  if (kind !== 'lives') return drawHistory(seed, kind);
-  const plan = drawLives(seed);
+  if (kind === 'history' || (kind === 'stream' && seed % 2 === 1)) return drawHistory(seed, kind);
+  const plan = drawLives(seed, kind);
+  if (kind === 'stream') return plan;
   const story = drawWayInStory(seed);
   return story === null ? plan : { ...plan, ...story, steps: inOrder(story.steps) };
 }
@@ -35,7 +37,7 @@ function inOrder(steps: readonly Step[]): Step[] {
   return steps.toSorted((one, other) => one.atMs - other.atMs);
 }
 
-function drawLives(seed: number): Plan {
+function drawLives(seed: number, kind: 'lives' | 'stream'): Plan {
   const random = createRandom(seed, 'lives');
   const weather: Weather = {
     loss: random.pick([0, 0, 0.02, 0.1]),
@@ -45,7 +47,10 @@ function drawLives(seed: number): Plan {
     bursts: 0,
     structure: random.pick([0, 0.03]),
     troubleShare: 1,
-    troubles: [...lifeTroubles(random), ...quietTroubles(random)],
+    troubles: [
+      ...(kind === 'lives' ? lifeTroubles(random) : streamTroubles(random)),
+      ...quietTroubles(random),
+    ],
   };
   const steps: Step[] = [];
   let atMs = random.int(0, 5_000);
@@ -69,9 +74,9 @@ function drawLives(seed: number): Plan {
   }
   return {
     seed,
-    kind: 'lives',
-    socketRoom: drawSocketRoom(random),
-    isSplit: random.chance(0.5),
+    kind,
+    socketRoom: kind === 'lives' ? drawSocketRoom(random) : null,
+    isSplit: kind === 'lives' && random.chance(0.5),
     startMs: 1_790_000_000_000 + random.int(0, 86_400_000),
     products: random.pick([5, 12, 30, 60]),
     serviceOffsetMs: random.pick([0, 0, random.int(-5_000, 5_000)]),
@@ -85,7 +90,8 @@ function drawLives(seed: number): Plan {
     dateAheadMs: 0,
     activeMs: atMs,
     isCalm: false,
-    steps: inOrder([...steps, ...drawFlood(seed, atMs), ...drawInFront(seed, 'lives', atMs)]),
+    isStoreTrue: true,
+    steps: inOrder([...steps, ...drawFlood(seed, atMs), ...drawInFront(seed, kind, atMs)]),
   };
 }
 
@@ -160,6 +166,7 @@ function drawHistory(seed: number, kind: Kind): Plan {
     dateAheadMs,
     activeMs,
     isCalm: false,
+    isStoreTrue: false,
     steps: steps.filter(
       ({ action }) =>
         !(leavesOutWarehouses && isUnlisted(action)) &&

@@ -15,6 +15,9 @@ interface FleetOptions {
   readonly seed: number;
   readonly untilMs: number;
   readonly count: (what: string) => void;
+  readonly watched: () => Machine;
+  /** Answered deliveries are lost with the disk of a receiver; their hashes. */
+  readonly onLost: (hashes: readonly string[]) => void;
 }
 
 type Random = ReturnType<typeof createRandom>;
@@ -24,6 +27,12 @@ const MIRRORS = 2;
 /** The watched mirror's place among the hosts that can be cut off. */
 const WATCHED = -1;
 const TROUBLE_EVERY_MS = { min: 4_000, max: 20_000 };
+/** As in deploy/several-machines/haproxy.cfg. */
+const CHECK_EVERY_MS = 1_000;
+const FAST_CHECK_MS = 200;
+const FALL = 2;
+/** After the disk of a receiver is lost, until every mirror knows. */
+const LOSS_UNKNOWN_MS = 12_000;
 
 export class Fleet {
   readonly #options: FleetOptions;
@@ -32,6 +41,9 @@ export class Fleet {
   readonly servers: MemoryServers;
   readonly receivers: Machine[] = [];
   readonly #cut = new Set<number>();
+  /** Failed checks in a row. */
+  readonly #failedChecks = new Map<Machine, number>();
+  #lossKnownAtMs = 0;
   #hasBegun = false;
   #isCalm = false;
   #turn = 0;
@@ -81,8 +93,24 @@ export class Fleet {
     this.#turn += 1;
     if (!this.#hasBegun) return present(this.receivers.at(-1));
     const open = this.receivers.filter(({ isRunning }) => isRunning);
-    const among = open.length > 0 ? open : this.receivers;
+    const healthy = open.filter((receiver) => (this.#failedChecks.get(receiver) ?? 0) < FALL);
+    const among = [healthy, open, this.receivers].find((some) => some.length > 0) ?? [];
     return present(among[this.#turn % among.length]);
+  }
+
+  /** The balancer asks each receiver whether it is healthy. */
+  #checkAgain(receiver: Machine): void {
+    const { time } = this.#options;
+    const request = new Request('http://127.0.0.1/healthz');
+    const answered = receiver.request('webhook', request, new Uint8Array()).catch(() => null);
+    const late = time.sleep(CHECK_EVERY_MS).then(() => null);
+    void Promise.race([answered, late]).then((answer) => {
+      const isHealthy = answer?.response.status === 200;
+      const failed = isHealthy ? 0 : (this.#failedChecks.get(receiver) ?? 0) + 1;
+      this.#failedChecks.set(receiver, failed);
+      if (failed === FALL) this.#options.count('stream: the balancer leaves a receiver');
+      this.#later(failed === 1 ? FAST_CHECK_MS : CHECK_EVERY_MS, () => this.#checkAgain(receiver));
+    });
   }
 
   /**
@@ -96,6 +124,7 @@ export class Fleet {
       if (this.servers.readers.size < MIRRORS) return this.#later(100, beginOthers);
       for (const other of others) void other.start();
       this.#hasBegun = true;
+      for (const receiver of this.receivers) this.#checkAgain(receiver);
       this.#troubleAgain();
     };
     beginOthers();
@@ -116,6 +145,7 @@ export class Fleet {
 
   /** Everything that the receivers have answered is in the log, and in the inbox of every mirror. */
   isDrained(watched: Disk): boolean {
+    if (this.#options.time.nowMs < this.#lossKnownAtMs) return false;
     const mirrors = [watched, ...this.receivers.slice(0, MIRRORS - 1).map(({ disk }) => disk)];
     return (
       this.receivers.every((receiver) => receiver.isRunning && receiver.disk.isPublished) &&
@@ -144,8 +174,10 @@ export class Fleet {
     const receiver = present(this.receivers[at]);
     const what = random.pick([
       'kill',
+      'lose',
       'stop',
       'stand still',
+      'watched stands still',
       'engine away',
       'cut',
       'forget ids',
@@ -157,6 +189,13 @@ export class Fleet {
         receiver.kill();
         this.#later(random.int(200, 15_000), () => void receiver.start());
         return;
+      case 'lose':
+        // A mirror that lost its disk would not have earlier deliveries.
+        if (at === 0 || !receiver.isRunning) return;
+        receiver.kill();
+        this.#later(100, () => this.#lose(receiver));
+        this.#later(random.int(200, 15_000), () => void receiver.start());
+        return;
       case 'stop':
         void receiver.stop().then(() => this.#later(random.int(200, 15_000), () => void receiver.start()));
         return;
@@ -165,7 +204,10 @@ export class Fleet {
         for (const each of this.receivers) this.#later(random.int(200, 15_000), () => void each.start());
         return;
       case 'stand still':
-        receiver.standStill(random.int(500, 8_000));
+        receiver.standStill(random.int(500, 20_000));
+        return;
+      case 'watched stands still':
+        this.#options.watched().standStill(random.int(500, 20_000));
         return;
       case 'engine away':
         this.servers.isAway = true;
@@ -180,6 +222,13 @@ export class Fleet {
       case 'forget ids':
         this.servers.forgetIds();
     }
+  }
+
+  #lose(receiver: Machine): void {
+    if (receiver.life !== null) return;
+    this.#options.onLost(receiver.disk.unpublished);
+    receiver.disk.lose('inbox');
+    this.#lossKnownAtMs = this.#options.time.nowMs + LOSS_UNKNOWN_MS;
   }
 
   #later(ms: number, action: () => void): void {

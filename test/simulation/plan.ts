@@ -91,7 +91,7 @@ export interface Step {
  * `history`: faults of every kind, each with its exceptions; `lives`: life cycles of process, machine and files, with
  * a store whose answers are true, so that nothing excuses a wrong value except a webhook that the network lost;
  * `stream`: the mirror takes its deliveries from a stream, to which three receivers publish, one of them a second
- * mirror.
+ * mirror; in every second seed with a store whose answers are true.
  */
 export type Kind = 'history' | 'lives' | 'stream';
 
@@ -116,6 +116,8 @@ export interface Plan {
   readonly activeMs: number;
   /** Nothing happens but changes, whose webhooks all arrive, and what strangers do. */
   readonly isCalm: boolean;
+  /** The store's answers are true, so that nothing excuses a wrong value that is trusted, except a webhook that was lost. */
+  readonly isStoreTrue: boolean;
   readonly steps: readonly Step[];
 }
 

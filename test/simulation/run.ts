@@ -90,10 +90,8 @@ function sample(cast: Cast, db: Db, wrongness: WrongnessMeter): void {
   wrongness.sample(db, service, SAMPLE_EVERY_MS);
   checkWayIn(cast, db);
   cast.calm?.check(db);
-  if (plan.kind === 'lives') {
-    checkTrusted(cast, db);
-    cast.probed.check(db);
-  }
+  if (plan.isStoreTrue) checkTrusted(cast, db);
+  if (plan.kind === 'lives') cast.probed.check(db);
   // Nodes with different clocks leave the order unknown; an answered delivery may not be applied yet.
   if (plan.nodeSkewMs === 0 && isAllApplied(db) && cast.isDrained()) cast.delivered.checkLevels(db, service);
 }

@@ -54,6 +54,11 @@ export class Answered {
     this.#bodies.clear();
   }
 
+  /** The only disk that had them is lost. @param hashes as hexadecimal digits. */
+  excuse(hashes: readonly string[]): void {
+    for (const hash of hashes) this.#bodies.delete(hash);
+  }
+
   forget(): void {
     for (const { variantIds } of this.#bodies.values()) for (const id of variantIds) this.forgotten.add(id);
   }

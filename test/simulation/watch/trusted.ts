@@ -33,7 +33,8 @@ const TOLERATED_AFTER_BARRIER_MS = 3_000;
 export class Trusted {
   readonly #options: TrustedOptions;
   readonly #last = new Map<string, LastChange>();
-  readonly #reached = new WeakSet<SentItem>();
+  /** When they did. */
+  readonly #reached = new WeakMap<SentItem, number>();
   readonly #wrongSinceMs = new Map<string, number>();
   /** Bundles that may have changed with the catalogue, which no webhook says, until the mirror has them right. */
   readonly #untold = new Set<string>();
@@ -56,7 +57,8 @@ export class Trusted {
 
   /** The network has carried a delivery to the host; from here on, losing it is the program's fault. */
   reached(items: readonly SentItem[]): void {
-    for (const item of items) this.#reached.add(item);
+    const atMs = this.#options.nowMs();
+    for (const item of items) if (!this.#reached.has(item)) this.#reached.set(item, atMs);
   }
 
   catalogueChanged({ truth }: SimulatedService): void {
@@ -95,11 +97,17 @@ export class Trusted {
     for (const [key, how] of wrong) {
       const sinceMs = this.#wrongSinceMs.get(key) ?? nowMs;
       this.#wrongSinceMs.set(key, sinceMs);
-      if (nowMs - sinceMs > this.#toleratedMs(key))
+      // Also a row that was not trusted meanwhile, or that no reader saw.
+      if (nowMs - (this.#reachedAtMs(key) ?? sinceMs) > this.#toleratedMs(key))
         this.#options.fault(
           `${key} is trusted and wrong: the mirror has ${how}, and no loss explains it any more`,
         );
     }
+  }
+
+  #reachedAtMs(key: string): number | null {
+    const last = this.#last.get(key);
+    return (last === undefined ? undefined : this.#reached.get(last.item)) ?? null;
   }
 
   #toleratedMs(key: string): number {
