@@ -104,7 +104,7 @@ function causeList(): string {
     .map((code) => `\`${code}\``)
     .toReversed();
   const catchingUp = `${others.toReversed().join(', ')} or ${first}`;
-  const states = `While there is a critical cause, the state is \`stale\`; otherwise, with ${catchingUp}, it is \`catching_up\`; otherwise \`live\`.`;
+  const states = `While there is a critical cause, the state is \`stale\`, and no value is trusted; otherwise, with ${catchingUp}, it is \`catching_up\`; otherwise \`live\`.`;
   return [states, ...entries].join('\n\n');
 }
 

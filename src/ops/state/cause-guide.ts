@@ -3,36 +3,36 @@ import type { CauseCode } from './causes.ts';
 
 interface Guide {
   readonly title: string;
-  /** What the cause costs while it lasts. */
+  /** What the cause costs while it lasts; with a critical one, no value is trusted. */
   readonly lost: string;
   /** How to know that it is over. */
   readonly over: string;
 }
 
 const CAUGHT_UP = 'The state returns to `live` once the waiting reads are done.';
-const NO_WEBHOOK =
-  'No webhook. Lost webhooks are repaired later than usual; until then their rows are not trusted.';
+const NO_WEBHOOK = 'No webhook. Lost ones are repaired later than usual.';
+const ALL_READ = 'Everything is read: 10,000 products take 200 s at 50 requests per second.';
 const READS_AGAIN = 'The first read that succeeds ends it.';
 
 export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   stopped: {
     title: 'The mirror does not run, or hangs',
-    lost: 'No value is trusted. A separate receiver still takes webhooks, and none is lost. Otherwise webhooks are lost, and everything is read after the start.',
+    lost: 'A separate receiver still takes webhooks, and none is lost. Otherwise webhooks are lost, and everything is read after the start.',
     over: '`stock-mirror status` says `live`.',
   },
   starting: {
     title: 'The mirror is starting',
-    lost: 'No webhook. No value is trusted.',
+    lost: 'No webhook.',
     over: 'It ends without help, usually within 10 s.',
   },
   disk_full: {
     title: 'The disk is full',
-    lost: 'No value is trusted. Products that a refused webhook named are read afterwards.',
-    over: 'The mirror catches up within seconds.',
+    lost: 'Products that a refused webhook named are read afterwards.',
+    over: 'The mirror catches up within 10 s.',
   },
   cannot_commit: {
     title: 'Webhooks cannot be stored',
-    lost: 'No value is trusted. The products that refused webhooks named are read afterwards.',
+    lost: 'The products that refused webhooks named are read afterwards.',
     over: '`curl` on `/healthz` of the public listener answers 200.',
   },
   no_receiver: {
@@ -42,22 +42,22 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   mirror_locked: {
     title: 'Another program locks the mirror’s file',
-    lost: 'No webhook. No value is trusted.',
-    over: 'The mirror catches up within seconds.',
+    lost: 'No webhook.',
+    over: 'The mirror catches up within 10 s.',
   },
   mirror_failed: {
     title: 'The mirror’s file cannot be used',
-    lost: 'No webhook. No value is trusted. If the file is lost, its history is lost too, unless there is a backup.',
+    lost: 'No webhook. If the file is lost, its history is lost too, unless there is a backup.',
     over: CAUGHT_UP,
   },
   apply_behind: {
     title: 'The mirror is too slow',
-    lost: 'No webhook. No value is trusted.',
+    lost: 'No webhook.',
     over: '`stock_mirror_seconds_behind` falls to 0.',
   },
   stream_silent: {
     title: 'The stream is silent',
-    lost: 'No webhook that a receiver has answered. No value is trusted. If no receiver listened, everything is read.',
+    lost: 'No webhook that a receiver has answered. If no receiver listened, everything is read.',
     over: 'The next heartbeat ends it.',
   },
   stream_backlog: {
@@ -72,12 +72,12 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   wrong_store: {
     title: 'The credentials belong to another store',
-    lost: 'No webhook. No value is trusted.',
+    lost: 'No webhook.',
     over: 'The first read after the restart ends it.',
   },
   credentials: {
     title: 'The store refuses the credentials',
-    lost: 'No webhook. No value is trusted.',
+    lost: 'No webhook.',
     over: 'The first request that the store accepts ends it.',
   },
   webhooks_missing: {
@@ -87,7 +87,7 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   refused_products: {
     title: 'The store refuses many products',
-    lost: 'No webhook. No value is trusted.',
+    lost: 'No webhook.',
     over: 'A `resync` ends without failures.',
   },
   held_removals: {
@@ -142,11 +142,11 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   first_read: {
     title: 'The catalogue is being read',
     lost: 'Nothing. Rows are not trusted until they are read.',
-    over: 'It ends when everything is read: 10,000 products take 200 s at 50 requests per second.',
+    over: ALL_READ,
   },
   downtime: {
     title: 'Everything is read again',
     lost: 'Webhooks of the downtime, if any. Rows are not trusted until they are read again.',
-    over: 'It ends when everything is read: 10,000 products take 200 s at 50 requests per second.',
+    over: ALL_READ,
   },
 };
