@@ -203,14 +203,12 @@ CREATE TABLE `stock_levels` (
 	`on_hand_as_of_ms` integer,
 	`missing_at_ms` integer,
 	`gone_at_ms` integer,
-	`unexplained_at_ms` integer,
 	`change_seq` integer NOT NULL,
 	PRIMARY KEY(`variant_id`, `warehouse_id`),
 	CONSTRAINT "stock_levels_source" CHECK(source IN ('webhook', 'read'))
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `stock_levels_change_seq` ON `stock_levels` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
-CREATE INDEX `stock_levels_unexplained` ON `stock_levels` (`unexplained_at_ms`) WHERE unexplained_at_ms IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `stock_levels_missing` ON `stock_levels` (`missing_at_ms`) WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE TABLE `variants` (
 	`variant_id` text PRIMARY KEY NOT NULL,
@@ -246,6 +244,7 @@ CREATE INDEX `variants_sku` ON `variants` (`sku`);--> statement-breakpoint
 CREATE INDEX `variants_change_seq` ON `variants` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_sold_as_total` ON `variants` (`change_seq`) WHERE sold_as_total = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_sold_as_total_id` ON `variants` (`variant_id`) WHERE sold_as_total = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
+CREATE INDEX `variants_unlisted` ON `variants` (`variant_id`) WHERE sold_as_total = 1 AND live_levels > 0;--> statement-breakpoint
 CREATE INDEX `variants_unmapped` ON `variants` (`variant_id`) WHERE product_id IS NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_bundle` ON `variants` (`variant_id`) WHERE kind = 'bundle' AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_lookup` ON `variants` (`lookup_at_ms`) WHERE lookup_at_ms IS NOT NULL;--> statement-breakpoint

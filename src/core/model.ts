@@ -39,11 +39,6 @@ export interface StockLevel {
   /** Pending removal: when the first read without the level was sent; null while it is shown. */
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
-  /**
-   * When a read moved the total without listing warehouses. The
-   * value may be wrong until it is set or shown.
-   */
-  readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
 

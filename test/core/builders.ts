@@ -56,7 +56,6 @@ export function stockLevel(over: Partial<StockLevel> = {}): StockLevel {
     onHandAsOfMs: null,
     missingAtMs: null,
     goneAtMs: null,
-    unexplainedAtMs: null,
     changeSeq: 3,
     ...over,
   };

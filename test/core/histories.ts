@@ -5,7 +5,6 @@ import type { Input, ReadInput } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyInput } from '../../src/core/apply/apply-input.ts';
 import { DATE_CONTRADICTIONS, EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
-import { isReadWithoutLevels, isTotalOnly } from '../../src/core/merge/unlisted-levels.ts';
 import { present } from '../shared/present.ts';
 import { ASKING_FOR_READ } from './branches.ts';
 import { Mirror } from './builders.ts';
@@ -76,22 +75,6 @@ export const PROPERTIES: readonly Property[] = [
         service.drain(service.productIds.length * 12);
       },
     ),
-  ),
-
-  property(
-    'a level that no read explains is sold only through its total, or suspect',
-    plans({
-      unlisted: true,
-      losses: true,
-      lostTails: true,
-      duplicates: true,
-      removals: true,
-      aheadNodes: true,
-    }),
-    (plan) => {
-      const service = new SimulatedService(plan, noneSoldUnexplained).run();
-      service.drain(service.productIds.length * 12);
-    },
   ),
 
   property(
@@ -493,18 +476,6 @@ const noLossOfWhatCame: Watch = (service, nowMs, facts) => {
     if (level === undefined) continue;
     const isMissing = level.changes.some((change) => change.trueAtMs <= nowMs && !service.merged.has(change));
     if (!isMissing) throw new Error(`${variantId}/${warehouseId} is called ${fact.reason}, and all came`);
-  }
-};
-
-const noneSoldUnexplained: Watch = (service) => {
-  const { tables } = service.mirror;
-  for (const level of service.levels) {
-    const { variantId, warehouseId } = level;
-    const row = tables.stockLevel(variantId, warehouseId);
-    const variant = tables.variant(variantId);
-    if (row === undefined || variant === undefined || row.goneAtMs !== null) continue;
-    if (row.unexplainedAtMs === null || isTotalOnly(variant) || isReadWithoutLevels(variant)) continue;
-    assert.ok(service.isSuspect(level), `${variantId}/${warehouseId} is sold, and no read explains it`);
   }
 };
 

@@ -1,6 +1,5 @@
 /** The mirror against the store, as far as a mirror can know it. */
 import { compareWithTruth } from '../../src/cli/demo/compare.ts';
-import { missedVariants } from '../process/compare-with-truth.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Cast } from './cast.ts';
 
@@ -8,19 +7,8 @@ const SHOWN = 5;
 
 /** @returns some of the differences, or null if they are equal. */
 export function differences(cast: Cast, databasePath: string): string | null {
-  const found = compareWithTruth(databasePath, { snapshot: () => truthAsDelivered(cast) }, inTheDark(cast));
+  const found = compareWithTruth(databasePath, { snapshot: () => truthAsDelivered(cast) });
   return found.differences.length === 0 ? null : found.differences.slice(0, SHOWN).join('; ');
-}
-
-/** Variants with lost, unordered or forgotten webhooks: no read shows a pulled variant's warehouses. */
-function inTheDark({ plan, service, answered, mail }: Cast): Set<string> {
-  const unordered = plan.nodeSkewMs > 0 ? service.truth.variants.map((variant) => variant.id) : [];
-  return new Set([
-    ...missedVariants(service.deliveries),
-    ...answered.forgotten,
-    ...mail.unreadable,
-    ...unordered,
-  ]);
 }
 
 function truthAsDelivered({ plan, service }: Cast): ReturnType<SimulatedService['truth']['snapshot']> {

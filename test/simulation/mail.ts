@@ -19,7 +19,6 @@ export class Mail implements Transmitter {
   readonly #fates = new Map<Delivery, Fate>();
   readonly #sent: Delivery[] = [];
   nextFate: Fate = PLAIN;
-  readonly unreadable = new Set<string>();
   waiting = 0;
   #strange = 0;
 
@@ -126,7 +125,6 @@ export class Mail implements Transmitter {
     const { items } = body.data;
     switch (mangling) {
       case 'broken_json':
-        for (const { id } of delivery.items) this.unreadable.add(id);
         return this.#signed({ ...delivery, items: [] }, text.slice(0, -7));
       case 'same_request_id':
         body.request_id = this.#sent.at(-1)?.requestId ?? body.request_id;
@@ -139,7 +137,6 @@ export class Mail implements Transmitter {
         for (const item of items) item['more'] = 'x';
         break;
       case 'broken_item':
-        this.unreadable.add(present(delivery.items[0]).id);
         present(items[0])['new'] = 'x';
         return this.#signed({ ...delivery, items: delivery.items.slice(1) }, JSON.stringify(body));
       case 'broken_neighbour':

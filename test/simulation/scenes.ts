@@ -167,7 +167,6 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     },
     node_ahead: () => {
       const at = target();
-      if (at.variant.kind === 'pulled') mail.unreadable.add(at.variantId);
       perform([
         [0, () => addBy(240_000, at, 1, late(SENT_AFTER_MS + 1_500 + jitter(3_000)))],
         [40 + jitter(200), () => add(at, -1, c % 2 === 0 ? LOST : PLAIN)],

@@ -12,7 +12,7 @@ export interface Comparison {
   readonly trusted: number;
   /** Of these, those whose quantity differs from the store's. */
   readonly trustedWrong: number;
-  /** Levels that only webhooks report, where one may be missing. */
+  /** Levels that only webhooks report. */
   readonly leftOut: number;
   readonly differences: readonly string[];
 }
@@ -20,12 +20,10 @@ export interface Comparison {
 interface Row {
   readonly id: string;
   readonly value: string;
-  readonly suspect: number;
 }
 
 const LEVEL: Columns<Row> = {
   id: `'level ' || variant_id || '/' || warehouse_id`,
-  suspect: 'suspect',
   value: `available_qty || ' (product ' || coalesce(product_id, 'unknown') || ', sku ' || coalesce(sku, 'none') || ')'`,
 };
 
@@ -54,10 +52,10 @@ function readRows(databasePath: string): {
         SELECT ${columns}
         FROM mirror_stock
         UNION ALL
-        SELECT 'total ' || variant_id, suspect, available_qty || ' (' || kind || ', product ' || product_id || ')'
+        SELECT 'total ' || variant_id, available_qty || ' (' || kind || ', product ' || product_id || ')'
         FROM mirror_variants
         UNION ALL
-        SELECT 'product ' || product_id, 0, name
+        SELECT 'product ' || product_id, name
         FROM mirror_products`,
     );
     const sold = prepareRows<[], SoldRow>(db, SOLD, (columns) => `SELECT ${columns} FROM mirror_sellable`);
@@ -67,12 +65,8 @@ function readRows(databasePath: string): {
   }
 }
 
-/** Reads the database as an ERP would, in one transaction. @param missed variants whose pulled levels are left out. */
-export function compareWithTruth(
-  databasePath: string,
-  truth: Truth,
-  missed: ReadonlySet<string> = new Set(),
-): Comparison {
+/** Reads the database as an ERP would, in one transaction. */
+export function compareWithTruth(databasePath: string, truth: Truth): Comparison {
   const { rows, sold } = readRows(databasePath);
   const held = new Map(rows.map((row) => [row.id, row]));
   const { levels, variants, products } = truth.snapshot();
@@ -82,8 +76,7 @@ export function compareWithTruth(
   for (const { variantId, warehouseId, availableQty, productId, sku, kind } of levels) {
     const id = `level ${variantId}/${warehouseId}`;
     quantities.set(id, availableQty);
-    // Two losses may cancel out in the total that reads show, and leave the row unsuspected.
-    if (kind === 'pulled' && (held.get(id)?.suspect !== 0 || missed.has(variantId))) {
+    if (kind === 'pulled') {
       held.delete(id);
       leftOut += 1;
     } else real.set(id, `${availableQty} (product ${productId}, sku ${sku ?? 'none'})`);

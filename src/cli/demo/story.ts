@@ -14,15 +14,11 @@ export class Story {
   readonly #sandbox: Sandbox;
   readonly #databasePath: string;
   readonly #startedMs = performance.now();
-  /** Left out of the comparison: only webhooks report their levels, and one may be lost. */
-  readonly #pulled: ReadonlySet<string>;
   readonly #counts = { gap_closed: 0, gap_proved: 0, drift: 0 };
 
   constructor(sandbox: Sandbox, databasePath: string) {
     this.#sandbox = sandbox;
     this.#databasePath = databasePath;
-    const { levels } = sandbox.truth.snapshot();
-    this.#pulled = new Set(levels.filter(({ kind }) => kind === 'pulled').map((level) => level.variantId));
   }
 
   get ageMs(): number {
@@ -30,7 +26,7 @@ export class Story {
   }
 
   compare(): Comparison {
-    return compareWithTruth(this.#databasePath, this.#sandbox.truth, this.#pulled);
+    return compareWithTruth(this.#databasePath, this.#sandbox.truth);
   }
 
   say(text: string): void {

@@ -66,7 +66,6 @@ function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, v
   writeOrders(work, seen, verdict);
   writeTotal(work, answer, seen, verdict);
   writeRestored(work, answer, seen, verdict);
-  if (verdict.isUnexplained) suspectLevels(work, variantId);
   const isRenumbered = answer.renamed || verdict.isRedescribed;
   if (isRenumbered) renumberLevels(work, variantId);
   if (verdict.movesBundles) work.noteComponent(after);
@@ -134,13 +133,6 @@ function writeRestored(
       newQty: qty,
     });
     writeLevel(work, level, { ...level, goneAtMs: null, missingAtMs: null, changeSeq });
-  }
-}
-
-function suspectLevels(work: UnitOfWork, variantId: string): void {
-  for (const level of work.tables.stockLevelsOf(variantId)) {
-    if (level.goneAtMs !== null) continue;
-    writeLevel(work, level, { ...level, unexplainedAtMs: work.input.atMs });
   }
 }
 

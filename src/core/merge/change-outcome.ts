@@ -67,7 +67,6 @@ export function withValue(level: StockLevel, change: StockChange, context: Chang
   return {
     ...level,
     qty: change.new,
-    unexplainedAtMs: null,
     source: 'webhook',
     // A future-dated stamp does not tell when the value was true; its arrival does.
     asOfMs: context.futureDated ? context.atMs : change.updateTimeMs,

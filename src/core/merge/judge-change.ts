@@ -20,7 +20,7 @@ import {
   type OrderVerdict,
 } from './judge-gap.ts';
 import { mergeChange } from './merge-change.ts';
-import { isInTotal, isTotalOnly, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
+import { isTotalOnly, mayBeInTotal } from './unlisted-levels.ts';
 import { searchFor } from './unknown.ts';
 
 /** The reasons to read the variant's product. */
@@ -29,8 +29,6 @@ export type Doubt =
   | 'order unknown'
   /** A total that was read without its levels may contain the change. */
   | 'perhaps in the total'
-  /** The level lacks a part of its total, and the change breaks its chain or repeats one. */
-  | 'level open'
   | GapDoubt;
 
 /** The mirror before the change. */
@@ -86,20 +84,15 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const isLate = isOutOfOrder(branch);
   const latenessMs = isLate ? observeLate(state, offset, change, atMs) : state.latenessMs;
   const gap = judgeGap(outcome, change, { ...timing, latenessMs }, rows.gaps);
-  const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   // The total of a read that left the level out lacks the level's quantity.
   const isLeftOut = before !== undefined && before.goneAtMs === null && before.missingAtMs !== null;
   const isPerhapsInTotal = isLeftOut || mayBeInTotal(variant, change, stamp);
-  const staysOpen = leavesLevelOpen(variant, outcome) || (isOpen && isPerhapsInTotal);
   const total = outcome.applied ? judgeTotalMove(before, outcome.level, variant, change) : null;
 
   const doubts: Doubt[] = [];
   const order = judgeOrder(before, outcome, { ahead });
   if (outcome.requestRead && order === 'none') doubts.push('order unknown');
   if ((outcome.applied || isLate) && isPerhapsInTotal) doubts.push('perhaps in the total');
-  // The total may include any part of such a break; an apparent
-  // duplicate may be another change, which it lacks.
-  if (isOpen && (outcome.gap !== null || branch === '3 duplicate')) doubts.push('level open');
   if (gap.kind === 'doubtful') doubts.push(gap.doubt);
 
   // A change that the last read saw says nothing about where the variant is now.
@@ -108,7 +101,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const isWeighed = branch === '4a seen by the read' && !ahead;
   return {
     branch,
-    level: staysOpen ? { ...outcome.level, unexplainedAtMs: atMs } : outcome.level,
+    level: outcome.level,
     variant: {
       ...variant,
       eventAtMs: Math.max(variant.eventAtMs, atMs),
@@ -141,7 +134,7 @@ function observeLate(
     : observeLateness(latenessMs, Math.max(0, atMs + floorMs - updateTimeMs));
 }
 
-/** The total already includes a new level's `old`, and a loss that a read showed only in the total. */
+/** The total already includes a new level's `old`. */
 function judgeTotalMove(
   before: StockLevel | undefined,
   after: StockLevel,
@@ -151,8 +144,7 @@ function judgeTotalMove(
   if (total === null) return null;
   // A restored level is a new row.
   const shown = before?.goneAtMs === null ? before : undefined;
-  const countedQty = shown === undefined || isInTotal(shown) ? old : shown.qty;
-  const moveQty = after.qty - countedQty;
+  const moveQty = after.qty - (shown?.qty ?? old);
   if (moveQty === 0) return null;
   const isExplained = moveQty === after.qty - (shown?.qty ?? 0);
   return { oldQty: total, newQty: total + moveQty, isExplained };

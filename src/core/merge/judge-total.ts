@@ -8,8 +8,6 @@ export interface TotalVerdict {
   readonly variant: Variant;
   /** A movement that the levels do not explain, for the feed. */
   readonly moved: { readonly oldQty: number | null; readonly newQty: number } | null;
-  /** The read confirms a total that was itself certain, so the levels below it are plausible. */
-  readonly isTrusted: boolean;
   readonly isDoubted: boolean;
 }
 
@@ -45,12 +43,11 @@ export function judgeTotal(
     return {
       variant: { ...variant, availableQty, asOfMs, ...shown },
       moved: null,
-      isTrusted: true,
       isDoubted,
     };
   }
   if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
-    return { variant, moved: null, isTrusted: true, isDoubted };
+    return { variant, moved: null, isDoubted };
   }
   const isExplained = seen.levels !== null && newQty - (oldQty ?? 0) === explainedQty;
   return {
@@ -67,8 +64,6 @@ export function judgeTotal(
       lookupAtMs: null,
     },
     moved: oldQty === newQty || isExplained ? null : { oldQty, newQty },
-    // A first total, or one from a read that may have been too early, confirms nothing.
-    isTrusted: variant.verifiedAtMs !== null && oldQty === newQty,
     isDoubted,
   };
 }

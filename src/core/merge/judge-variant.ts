@@ -50,8 +50,6 @@ export interface ShownVariant {
   readonly restored: readonly StockLevel[];
   readonly total: TotalVerdict;
   readonly doubt: 'conflict' | 'derived' | null;
-  /** The total moved and no level explains it: every level may be wrong. */
-  readonly isUnexplained: boolean;
   /** Every row of the variant shows something else, such as a new name. */
   readonly isRedescribed: boolean;
   readonly isChanged: boolean;
@@ -112,7 +110,6 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
         : total.isDoubted
           ? 'derived'
           : null,
-    isUnexplained: seen.levels === null && !total.isTrusted,
     isRedescribed,
     isChanged: isRedescribed || !isSame(base, after, SHOWN_VALUES),
     // On-hand and reserved quantities, which no webhook carries, have their own instant.

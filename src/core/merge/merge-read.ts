@@ -133,7 +133,6 @@ function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): St
     readAtMs: read.sentAtMs,
     verifiedAtMs: read.sentAtMs,
     missingAtMs: null,
-    unexplainedAtMs: null,
     goneAtMs: null,
   };
 }

@@ -21,7 +21,6 @@ export function blankLevel(variantId: string, warehouseId: string): StockLevel {
     onHandAsOfMs: null,
     missingAtMs: null,
     goneAtMs: null,
-    unexplainedAtMs: null,
     changeSeq: 0,
   };
 }

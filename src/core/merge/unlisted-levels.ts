@@ -5,7 +5,7 @@
 import type { StockChange, VariantSnapshot } from '../input.ts';
 import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel, Variant } from '../model.ts';
-import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from './change-outcome.ts';
+import { mayBeSeen } from './change-outcome.ts';
 import type { ReadContext } from './merge-read.ts';
 
 /** Details of these kinds have no warehouses. */
@@ -29,31 +29,12 @@ export function isSoldByLevels(variant: Variant): boolean {
   return !isTotalOnly(variant) && !isReadWithoutLevels(variant);
 }
 
-/** Branches after which another value may be the level's last. */
-const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
-  '2 stale, yet follows',
-  '3 follows',
-  '3 order unknown',
-  'future-dated',
-]);
-
 export function mayBeInTotal(
   variant: Variant,
   change: StockChange,
   stamp: { readonly ahead: boolean },
 ): boolean {
   return mayBeSeen(variant.totalHiMs, change, stamp);
-}
-
-/** Two such changes can cancel out in a total, so no read settles the level; its next change does. */
-export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
-  const isInTotalOnly = isTotalOnly(variant) || isReadWithoutLevels(variant);
-  return isInTotalOnly && requestRead && ORDER_UNCERTAIN.has(branch);
-}
-
-/** A read showed a loss in the total alone: the total includes the change that the level lacks. */
-export function isInTotal(level: StockLevel): boolean {
-  return level.unexplainedAtMs !== null;
 }
 
 /**

@@ -11,7 +11,6 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
     'on_hand_as_of_ms',
     'missing_at_ms',
     'gone_at_ms',
-    'unexplained_at_ms',
   ],
   variants: ['as_of_ms', 'verified_at_ms', 'event_at_ms', 'missing_at_ms', 'gone_at_ms', 'lookup_at_ms'],
   products: ['read_at_ms', 'read_until_ms', 'evidence_at_ms', 'missing_at_ms', 'gone_at_ms'],

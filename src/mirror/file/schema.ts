@@ -47,7 +47,6 @@ export const stockLevels = sqliteTable(
     onHandAsOfMs: integer('on_hand_as_of_ms'),
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
-    unexplainedAtMs: integer('unexplained_at_ms'),
     changeSeq: integer('change_seq').notNull(),
   },
   (t) => [
@@ -55,9 +54,6 @@ export const stockLevels = sqliteTable(
     index('stock_levels_change_seq')
       .on(t.changeSeq)
       .where(sql`gone_at_ms IS NULL`),
-    index('stock_levels_unexplained')
-      .on(t.unexplainedAtMs)
-      .where(sql`unexplained_at_ms IS NOT NULL`),
     index('stock_levels_missing')
       .on(t.missingAtMs)
       .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
@@ -118,6 +114,10 @@ export const variants = sqliteTable(
     index('variants_sold_as_total_id')
       .on(t.variantId)
       .where(sql`sold_as_total = 1 AND gone_at_ms IS NULL`),
+    // Levels that no read shows, which are not sold.
+    index('variants_unlisted')
+      .on(t.variantId)
+      .where(sql`sold_as_total = 1 AND live_levels > 0`),
     index('variants_unmapped')
       .on(t.variantId)
       .where(sql`product_id IS NULL AND gone_at_ms IS NULL`),

@@ -15,7 +15,6 @@ const LEVEL_HAS_GAP = `EXISTS (
       WHERE gaps.variant_id = stock_levels.variant_id AND gaps.warehouse_id = stock_levels.warehouse_id
     )`;
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps WHERE gaps.variant_id = variants.variant_id)';
-const UNEXPLAINED = 'stock_levels.unexplained_at_ms IS NOT NULL';
 const NOT_READ = `coalesce(products.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 const UNREAD_PRODUCT = `products.gone_at_ms IS NULL AND products.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'variants.product_id IS NULL';
@@ -175,8 +174,8 @@ const firstOf = (cases: readonly Case[]): string =>
 
 export const SUSPECT_LEVEL = anyOf(LEVEL_GROUNDS);
 export const SUSPECT_TOTAL = anyOf(TOTAL_GROUNDS);
-/** Grounds of a row of `mirror_stock`. A level that is sold is never unexplained: its reads show it. */
-export const SUSPECT_STOCK = `(${SUSPECT_LEVEL} OR ${UNEXPLAINED})`;
+/** Grounds of a row of `mirror_stock`: also that no read shows it, because its variant is sold by its total. */
+export const SUSPECT_STOCK = `(${SUSPECT_LEVEL} OR variants.sold_as_total = 1)`;
 
 /** No row is trusted, whatever its own grounds. */
 export const NONE_TRUSTED = `(SELECT ${STATE} = 'stale' OR service_state.state_cause IS 'unproven' FROM service_state)`;
@@ -215,7 +214,7 @@ export const SUSPECT_VARIANTS = GROUNDS.map(
     `SELECT variants.variant_id AS variant_id, ${suspectRows(ground)} AS suspect_rows ${ground.variants}`,
 ).join('\n  UNION ALL\n');
 
-/** Selects the variants with levels that no read explains, perhaps several times. None of them is sold. */
-export const UNEXPLAINED_VARIANTS = `
-  SELECT stock_levels.variant_id AS variant_id FROM stock_levels INDEXED BY stock_levels_unexplained
-  WHERE ${UNEXPLAINED} AND stock_levels.gone_at_ms IS NULL`;
+/** Selects the variants with levels that no read shows. None of these levels is sold. */
+export const UNLISTED_VARIANTS = `
+  SELECT variants.variant_id AS variant_id FROM variants INDEXED BY variants_unlisted
+  WHERE sold_as_total = 1 AND live_levels > 0`;

@@ -4,7 +4,7 @@ import { sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { query, queryColumn, select, type Flag } from '../../sqlite/query.ts';
 import { liveCounts } from '../file/schema.ts';
-import { MOST_COUNTED, NONE_TRUSTED, SUSPECT_VARIANTS, UNEXPLAINED_VARIANTS } from '../file/suspicion.ts';
+import { MOST_COUNTED, NONE_TRUSTED, SUSPECT_VARIANTS, UNLISTED_VARIANTS } from '../file/suspicion.ts';
 
 const FOUND = query(() =>
   select({ variantId: sql<string>`found.variant_id`, rows: sql<number>`found.suspect_rows` }).from(
@@ -12,8 +12,8 @@ const FOUND = query(() =>
   ),
 );
 
-const UNEXPLAINED = queryColumn(() =>
-  select({ variantId: sql<string>`found.variant_id` }).from(sql.raw(`(${UNEXPLAINED_VARIANTS}) AS found`)),
+const UNLISTED = queryColumn(() =>
+  select({ variantId: sql<string>`found.variant_id` }).from(sql.raw(`(${UNLISTED_VARIANTS}) AS found`)),
 );
 
 interface Suspects {
@@ -74,5 +74,5 @@ export function fewSuspects(db: Db, view: 'mirror_sellable' | 'mirror_stock'): r
 
 function* suspectIds(db: Db, view: 'mirror_sellable' | 'mirror_stock'): Iterable<string> {
   for (const { variantId } of FOUND.iterate(db)) yield variantId;
-  if (view === 'mirror_stock') yield* UNEXPLAINED.iterate(db);
+  if (view === 'mirror_stock') yield* UNLISTED.iterate(db);
 }

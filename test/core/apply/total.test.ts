@@ -42,51 +42,6 @@ describe('a total', () => {
     mirror.read(of({ availableQty: 5 }, { 1: 5 }), { sentAtMs: AT + 20 * S });
     expect(mirror.total()).toBe(5);
   });
-
-  test('that alone was read, while its stock changed, does not settle the order of two changes', () => {
-    const mirror = new Mirror();
-    const deliver = (atMs: number, old: number, next: number): void =>
-      void mirror.deliver(atMs, change({ old, new: next, updateTimeMs: atMs }));
-    const read = (atMs: number, availableQty: number): void =>
-      void mirror.read(of({ availableQty }, null), { sentAtMs: atMs });
-    deliver(T0, 0, 1);
-    read(T0 + S, 1);
-    deliver(AT, 1, 2);
-    read(AT + S, 2);
-    deliver(AT + 60 * S, 2, 3);
-    deliver(AT + 60 * S, 3, 2);
-    // A change lost in another warehouse makes up for it.
-    read(AT + 70 * S, 3);
-    expect([...mirror.tables.levels.values()]).toMatchObject([{ unexplainedAtMs: AT + 60 * S }]);
-  });
-
-  test.each([
-    ['moved by a read, is suspect until a change sets it', 9, 1],
-    ['confirmed by a read, is not', 4, 0],
-  ])('a warehouse that no read tells, its total %s', (_, availableQty, suspect) => {
-    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 5 }, null));
-    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
-    mirror.read(of({ kind: 'pulled', availableQty }, null), { sentAtMs: AT + 10_000 });
-    const suspects = () =>
-      [...mirror.tables.levels.values()].filter((level) => level.unexplainedAtMs !== null);
-    expect(suspects()).toHaveLength(suspect);
-    mirror.deliver(AT + 11_000, change({ old: 6, new: 5, updateTimeMs: AT - 1 }));
-    expect(suspects()).toHaveLength(suspect);
-    mirror.deliver(AT + 12_000, change({ old: 4, new: 3, updateTimeMs: AT + 9_000 }));
-    expect(suspects()).toHaveLength(suspect);
-    mirror.deliver(AT + 20_000, change({ old: 3, new: 2, updateTimeMs: AT + 20_000 }));
-    expect(suspects()).toEqual([]);
-  });
-});
-
-test('a total that a read moved alone makes the levels suspect that are shown, not a removed one', () => {
-  const mirror = mirrorAfterRead(of({}));
-  for (const sentAtMs of [AT, AT + 30 * S]) mirror.read(of({}, { 1: 5 }), { sentAtMs });
-  mirror.read(of({ availableQty: 9 }, null), { sentAtMs: AT + 60 * S });
-  expect(mirror.tables.stockLevelsOf('100')).toMatchObject([
-    { warehouseId: '1', unexplainedAtMs: AT + 60 * S },
-    { warehouseId: '2', unexplainedAtMs: null },
-  ]);
 });
 
 describe('derived totals', () => {

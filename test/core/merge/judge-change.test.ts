@@ -57,24 +57,6 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
     stampedAhead,
     ['perhaps in the total'],
   ],
-  [
-    'a change that follows in a level that lacks a part of its total',
-    { level: stockLevel({ unexplainedAtMs: T0 }) },
-    next,
-    [],
-  ],
-  [
-    'a broken chain of a level that lacks a part of its total',
-    { level: stockLevel({ unexplainedAtMs: T0 }) },
-    broken,
-    ['level open'],
-  ],
-  [
-    'a repeated change of a level that lacks a part of its total',
-    { level: stockLevel({ unexplainedAtMs: T0 }) },
-    repeated,
-    ['level open'],
-  ],
   ['a broken chain', {}, broken, []],
   [
     'a chain that one body broke before',
@@ -125,18 +107,6 @@ test.each<[rule: string, known: Known, delivered: StockChange, total: object | n
     'contains the `old` of a new level',
     { level: undefined },
     next,
-    { oldQty: 50, newQty: 49, isExplained: false },
-  ],
-  [
-    'contains the loss that a read showed in it alone',
-    { level: stockLevel({ unexplainedAtMs: T0 }) },
-    broken,
-    { oldQty: 50, newQty: 48, isExplained: false },
-  ],
-  [
-    'contains that loss, though the quantity of the level stays',
-    { level: stockLevel({ unexplainedAtMs: T0 }) },
-    change({ old: 6, new: 5, updateTimeMs: AT }),
     { oldQty: 50, newQty: 49, isExplained: false },
   ],
   ['stays if a new level starts with `old` = `new`', { level: undefined }, change({ old: 5, new: 5 }), null],

@@ -144,16 +144,16 @@ test.each<
     expected: object,
   ]
 >([
-  ['agrees', {}, {}, 0, { moved: null, isTrusted: true, isDoubted: false, variant: { asOfMs: T0 } }],
+  ['agrees', {}, {}, 0, { moved: null, isDoubted: false, variant: { asOfMs: T0 } }],
   [
     'is moved by its levels',
     {},
     { availableQty: 4 },
     -1,
-    { moved: null, isTrusted: false, isDoubted: false, variant: { asOfMs: SENT } },
+    { moved: null, isDoubted: false, variant: { asOfMs: SENT } },
   ],
   ['is moved by more than its levels', {}, { availableQty: 3 }, -1, { moved: { oldQty: 5, newQty: 3 } }],
-  ['is first shown', { availableQty: null, verifiedAtMs: null }, {}, 5, { moved: null, isTrusted: false }],
+  ['is first shown', { availableQty: null, verifiedAtMs: null }, {}, 5, { moved: null }],
   [
     'is first shown, without levels',
     { availableQty: null, verifiedAtMs: null },
@@ -168,15 +168,9 @@ test.each<
     0,
     { moved: { oldQty: null, newQty: 0 } },
   ],
-  ['agrees, touched just before', late, {}, 0, { moved: null, isTrusted: true, isDoubted: false }],
+  ['agrees, touched just before', late, {}, 0, { moved: null, isDoubted: false }],
   ['agrees without levels, touched just before', late, { levels: null }, 0, { isDoubted: true }],
-  [
-    'differs, touched just before',
-    late,
-    { availableQty: 4 },
-    0,
-    { moved: null, isTrusted: true, isDoubted: true },
-  ],
+  ['differs, touched just before', late, { availableQty: 4 }, 0, { moved: null, isDoubted: true }],
   ['returns with the variant', { goneAtMs: T0 }, {}, 5, { moved: null }],
 ])('a total that %s', (...[, before, shown, explainedQty, expected]) => {
   const known = variant(before);
@@ -319,7 +313,6 @@ test.each([
     const shown = variantSnapshot(null, { kind, availableQty: 5 });
     const verdict = shownBy({ variant: before, levels }, shown);
     expect(verdict.restored).toEqual(isRestored ? levels : []);
-    expect(verdict.isUnexplained).toBe(true);
     expect(shownBy({ variant: before, levels }, seen()).restored).toEqual([]);
     expect(shownBy({ levels }, shown).restored).toEqual([]);
   },

@@ -66,13 +66,13 @@ test('filters by text and warehouse', () => {
   );
 });
 
-test('lists no pulled variant of which only a warehouse is unexplained', () => {
+test('lists no pulled variant of which only a warehouse is suspect', () => {
   const writer = suspectMirror();
-  const unexplained = values<string>(
+  const unsold = values<string>(
     writer.db,
     `SELECT variant_id FROM mirror_stock WHERE suspect = 1 AND sellable = 0`,
   );
-  expect(unexplained).toContain('2100');
+  expect(unsold).toContain('2100');
   expect(suspects(writer)).not.toContain('2100');
   expect(pagesOf(writer.db, 40).flat()).not.toContain('2100');
 });

@@ -4,21 +4,15 @@ import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import type { Life } from '../virtual-time.ts';
 
-interface AnsweredBody {
-  readonly hash: Buffer;
-  readonly variantIds: readonly string[];
-}
-
 /** Between two heartbeats of a receiver, whose timer may be late. */
 const NOTICED_WITHIN_MS = 1_500;
 
 export class Answered {
   readonly #fault: (what: string) => void;
-  #bodies = new Map<string, AnsweredBody>();
-  #backedUp: ReadonlyMap<string, AnsweredBody> | null = null;
+  #bodies = new Map<string, Buffer>();
+  #backedUp: ReadonlyMap<string, Buffer> | null = null;
   /** The process that still writes a file which another program has deleted or replaced, and how long it may. */
   #lostFile: { readonly writer: Life; readonly untilMs: number } | null = null;
-  readonly forgotten = new Set<string>();
 
   constructor(fault: (what: string) => void) {
     this.#fault = fault;
@@ -28,14 +22,12 @@ export class Answered {
     return this.#bodies.size;
   }
 
-  add({ body, items }: Delivery, receiver: Life | null, nowMs: number): void {
+  add({ body }: Delivery, receiver: Life | null, nowMs: number): void {
+    const isInVain =
+      receiver !== null && receiver === this.#lostFile?.writer && nowMs <= this.#lostFile.untilMs;
+    if (isInVain) return;
     const hash = bodyHash(body);
-    const variantIds = items.map(({ id }) => id);
-    if (receiver !== null && receiver === this.#lostFile?.writer && nowMs <= this.#lostFile.untilMs) {
-      for (const id of variantIds) this.forgotten.add(id);
-      return;
-    }
-    this.#bodies.set(hash.toString('hex'), { hash, variantIds });
+    this.#bodies.set(hash.toString('hex'), hash);
   }
 
   backUp(): void {
@@ -43,14 +35,12 @@ export class Answered {
   }
 
   restore(): void {
-    this.forget();
     this.#bodies = new Map(this.#backedUp);
   }
 
   /** The inbox is lost. A receiver that runs looks for its files once a second; until then it answers in vain. */
   lose(receiver: Life | null, nowMs: number): void {
     this.#lostFile = receiver === null ? null : { writer: receiver, untilMs: nowMs + NOTICED_WITHIN_MS };
-    this.forget();
     this.#bodies.clear();
   }
 
@@ -59,13 +49,9 @@ export class Answered {
     for (const hash of hashes) this.#bodies.delete(hash);
   }
 
-  forget(): void {
-    for (const { variantIds } of this.#bodies.values()) for (const id of variantIds) this.forgotten.add(id);
-  }
-
   check(db: Db): void {
     const find = db.prepare<[Buffer], number>('SELECT seq FROM inbox WHERE body_hash = ?').pluck();
-    for (const [hex, { hash }] of this.#bodies) {
+    for (const [hex, hash] of this.#bodies) {
       if (find.get(hash) === undefined) this.#fault(`an answered delivery is not in the inbox: ${hex}`);
     }
   }

@@ -35,8 +35,8 @@ export function openWork(db: Db, isAwaited: (variantId: string) => boolean = () 
     runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
     chores: texts(`SELECT 'due' FROM mirror_state WHERE ${CHORE_SOON}`),
     suspects: texts(
-      `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN stock_levels c USING (variant_id, warehouse_id)
-       WHERE s.suspect = 1 AND s.product_id IS NOT NULL AND c.unexplained_at_ms IS NULL`,
+      `SELECT variant_id || '/' || warehouse_id FROM mirror_stock
+       WHERE suspect = 1 AND product_id IS NOT NULL AND sellable = 1`,
     ),
   };
   const left = Object.entries(open).filter(([, found]) => found.length > 0);
