@@ -87,13 +87,7 @@ export function start(home: Home, ...args: string[]): RunningCommand {
 export const hasTerminal = spawnSync('script', ['--version']).status === 0;
 
 /** Under a pseudo-terminal, by util-linux. */
-export function startAtTerminal(
-  home: Home,
-  ...args: string[]
-): RunningCommand & {
-  /** As if typed; Ctrl-C is `\u0003`. */
-  type(keys: string): void;
-} {
+export function startAtTerminal(home: Home, ...args: string[]): RunningCommand {
   // `exec`: the exit code is that of the command.
   const command = `exec ${[process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ')}`;
   const path = process.env['PATH'] ?? '';
@@ -101,7 +95,7 @@ export function startAtTerminal(
     cwd: home.folder,
     env: { PATH: path, TERM: 'xterm', ...home.env },
   });
-  return Object.assign(watch(child), { type: (keys: string) => void child.stdin.write(keys) });
+  return watch(child);
 }
 
 export async function run(home: Home, ...args: string[]): Promise<Ended> {

@@ -1,30 +1,16 @@
-/** Every copy, and push, follow a mirror with odd texts and numbers at the limits, for ODD_SECONDS (10). */
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+/** Every copy follows a mirror with odd texts and numbers at the limits, for ODD_SECONDS (10). */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { watch } from '../cli/harness.ts';
-import { exampleCopy } from '../examples/example-copy.ts';
 import { isInstalled as hasPostgres, Postgres } from '../examples/postgres.ts';
-import {
-  eventually,
-  resync,
-  rows,
-  startBoth,
-  statusOf,
-  temporaryFolder,
-  untilQuiet,
-} from '../process/harness.ts';
+import { eventually, resync, rows, startBoth, statusOf, untilQuiet } from '../process/harness.ts';
 import { freePort } from '../shared/free-port.ts';
 import { present } from '../shared/present.ts';
 import { linesOf, SELLABLE, withoutNul, type Follower, type Shown } from './follower.ts';
-import { OddReceiver, type PushedChange } from './odd-receiver.ts';
 import { ODD_NUMBERS, ODD_TEXTS } from './odd-texts.ts';
 import { PostgresCopy } from './postgres-copy.ts';
 import { EXTENSIONS, isInstalled, Program } from './program.ts';
 
 const SECONDS = Number(process.env['ODD_SECONDS'] ?? 10);
-/** Twice as many levels as the receiver has manners. */
 const LEVELS = 18;
 const PER_SECOND = 8;
 const CHANGES = `
@@ -35,179 +21,109 @@ const CHANGES = `
 
 const WITHOUT = hasPostgres ? '' : ' (without PostgreSQL: not installed here)';
 
-test(
-  `copies and pushes odd texts and numbers in order, and sets aside by name what the receiver refuses${WITHOUT}`,
-  { timeout: SECONDS * 1_000 + 300_000 },
-  async (t) => {
-    const OPS_PORT = String(await freePort());
-    const { sandbox, mirror } = await startBoth(t, { products: 60 }, { env: { OPS_PORT } });
-    const path = mirror.databasePath;
-    const place = { url: mirror.opsUrl, path };
-    const followers: Follower[] = EXTENSIONS.filter(isInstalled).map((name) => new Program(t, name, place));
-    const postgres = hasPostgres ? new Postgres(t) : null;
-    if (postgres !== null) {
-      await postgres.start();
-      await postgres.run(join(import.meta.dirname, '../../examples/to-postgres/schema.sql'));
-      followers.push(new PostgresCopy(t, postgres, place));
-    }
-    const secret = `whsec_${randomBytes(24).toString('base64')}`;
-    const receiver = await new OddReceiver(secret).start(t);
-    const cwd = exampleCopy(t, 'push');
-    const env = {
-      STOCK_MIRROR_URL: mirror.opsUrl,
-      PUSH_URL: receiver.url,
-      PUSH_SECRET: secret,
-      PUSH_EVENTS: 'changed',
-      PUSH_TRIES: '4',
-      PUSH_TIMEOUT_SECONDS: '2',
-      PUSH_STATE: join(temporaryFolder(t), 'push-state.db'),
-    };
-    const push = watch(spawn(process.execPath, ['push.ts'], { cwd, env }));
-    t.onTestFinished(async () => {
-      push.signal('SIGKILL');
-      await push.ended;
-    });
-    for (const each of followers) each.start();
-    for (const each of followers) {
-      await eventually(() => each.starts() === 1, { what: `${each.name}: the first copy` });
-    }
-    await eventually(() => rows(env.PUSH_STATE, 'SELECT 1 FROM position').length > 0, {
-      what: 'the first position of push',
-    });
-    const { epoch, last_seq: began } = statusOf(path);
+test(`copies odd texts and numbers${WITHOUT}`, { timeout: SECONDS * 1_000 + 300_000 }, async (t) => {
+  const OPS_PORT = String(await freePort());
+  const { sandbox, mirror } = await startBoth(t, { products: 60 }, { env: { OPS_PORT } });
+  const path = mirror.databasePath;
+  const place = { url: mirror.opsUrl, path };
+  const followers: Follower[] = EXTENSIONS.filter(isInstalled).map((name) => new Program(t, name, place));
+  const postgres = hasPostgres ? new Postgres(t) : null;
+  if (postgres !== null) {
+    await postgres.start();
+    await postgres.run(join(import.meta.dirname, '../../examples/to-postgres/schema.sql'));
+    followers.push(new PostgresCopy(t, postgres, place));
+  }
+  for (const each of followers) each.start();
+  for (const each of followers) {
+    await eventually(() => each.starts() === 1, { what: `${each.name}: the first copy` });
+  }
+  const { last_seq: began } = statusOf(path);
 
-    // With one level, because a total must stay within the limits too.
-    const variants = sandbox.truth.variants
-      .filter(
-        ({ kind, levels, bundledBy, deleted }) =>
-          kind === 'own' && levels.length === 1 && bundledBy.size === 0 && !deleted,
-      )
-      .slice(0, LEVELS);
-    const targets = variants.map(({ id, levels }) => ({
-      variantId: id,
-      warehouseId: present(levels[0]).warehouseId,
-    }));
-    expect(targets).toHaveLength(LEVELS);
-    const productIds = [...new Set(variants.map(({ product }) => product.id))];
-    const rename = (round: number): void => {
-      for (const [index, variant] of variants.entries()) {
-        sandbox.truth.edit(variant.product, () => {
-          variant.sku = present(ODD_TEXTS[(round + index) % ODD_TEXTS.length]);
-        });
-        sandbox.operations.renameProduct(
-          variant.product.id,
-          present(ODD_TEXTS[(round + index + 1) % ODD_TEXTS.length]),
-        );
-      }
-    };
-    const change = (step: number): void => {
-      const target = present(targets[step % LEVELS]);
-      const text = present(ODD_TEXTS[step % ODD_TEXTS.length]);
-      if (step % 3 === 0)
-        sandbox.operations.adjust({ ...target, to: present(ODD_NUMBERS[step % ODD_NUMBERS.length]) });
-      else if (step % 3 === 1) sandbox.operations.add({ ...target, by: -1, reason: text });
-      else sandbox.operations.add({ ...target, by: 1, reason: 'order_edited', orderId: text });
-    };
-
-    sandbox.network.concurrency = 32;
-    let resyncs = Promise.resolve<unknown>(null);
-    const startedMs = performance.now();
-    for (let step = 0; performance.now() - startedMs < SECONDS * 1_000; step += 1) {
-      if (step % (PER_SECOND * 4) === 0) {
-        rename(step);
-        await resyncs;
-        resyncs = resync(mirror, { product_ids: productIds });
-      }
-      change(step);
-      await new Promise((resolve) => setTimeout(resolve, 1_000 / PER_SECOND));
-    }
-    await resyncs;
-    await untilQuiet(mirror, sandbox);
-    await resync(mirror, { product_ids: productIds });
-    // The names of a copy are as of the last change.
-    for (const target of targets) sandbox.operations.adjust({ ...target, to: 7 });
-    for (const target of targets) sandbox.operations.add({ ...target, by: 1 });
-    await untilQuiet(mirror, sandbox);
-
-    // Push sets an event aside only while others are accepted.
-    const taken = present(
-      targets.find(
-        (each) => !receiver.refusesAlways({ variant_id: each.variantId, warehouse_id: each.warehouseId }),
-      ),
-    );
-    let nextMs = 0;
-    const isSent = (): boolean => {
-      if (performance.now() > nextMs) {
-        sandbox.operations.add({ ...taken, by: 1 });
-        nextMs = performance.now() + 1_000;
-      }
-      return rows(env.PUSH_STATE, 'SELECT 1 FROM events WHERE set_aside IS NULL').length === 0;
-    };
-    await eventually(isSent, { what: 'push has sent or set aside every event' });
-    await untilQuiet(mirror, sandbox);
-
-    const changes = rows<PushedChange>(path, CHANGES, began);
-    const levelsChanged = new Set(changes.map(({ variant_id: id }) => id));
-    expect(levelsChanged.size).toBe(LEVELS);
-    // Names of the other variants of a renamed product do not change with these.
-    const isTarget = ({ variant_id: id }: Shown): boolean => levelsChanged.has(id);
-    const now = rows<Shown>(path, `SELECT ${SELLABLE} FROM mirror_sellable`);
-    for (const each of followers) {
-      await eventually(
-        async () => {
-          expect(linesOf((await each.sellable()).filter(isTarget))).toEqual(linesOf(now.filter(isTarget)));
-          return true;
-        },
-        { what: `${each.name} equals the mirror` },
+  // With one level, because a total must stay within the limits too.
+  const variants = sandbox.truth.variants
+    .filter(
+      ({ kind, levels, bundledBy, deleted }) =>
+        kind === 'own' && levels.length === 1 && bundledBy.size === 0 && !deleted,
+    )
+    .slice(0, LEVELS);
+  const targets = variants.map(({ id, levels }) => ({
+    variantId: id,
+    warehouseId: present(levels[0]).warehouseId,
+  }));
+  expect(targets).toHaveLength(LEVELS);
+  const productIds = [...new Set(variants.map(({ product }) => product.id))];
+  const rename = (round: number): void => {
+    for (const [index, variant] of variants.entries()) {
+      sandbox.truth.edit(variant.product, () => {
+        variant.sku = present(ODD_TEXTS[(round + index) % ODD_TEXTS.length]);
+      });
+      sandbox.operations.renameProduct(
+        variant.product.id,
+        present(ODD_TEXTS[(round + index + 1) % ODD_TEXTS.length]),
       );
-      expect(each.starts(), each.name).toBe(1);
     }
-    let copied: unknown[] = [];
-    if (postgres !== null) {
-      copied = await postgres.query(
-        `SELECT seq::int, variant_id, warehouse_id, new_qty::float8, reason, order_id
+  };
+  const change = (step: number): void => {
+    const target = present(targets[step % LEVELS]);
+    const text = present(ODD_TEXTS[step % ODD_TEXTS.length]);
+    if (step % 3 === 0)
+      sandbox.operations.adjust({ ...target, to: present(ODD_NUMBERS[step % ODD_NUMBERS.length]) });
+    else if (step % 3 === 1) sandbox.operations.add({ ...target, by: -1, reason: text });
+    else sandbox.operations.add({ ...target, by: 1, reason: 'order_edited', orderId: text });
+  };
+
+  sandbox.network.concurrency = 32;
+  let resyncs = Promise.resolve<unknown>(null);
+  const startedMs = performance.now();
+  for (let step = 0; performance.now() - startedMs < SECONDS * 1_000; step += 1) {
+    if (step % (PER_SECOND * 4) === 0) {
+      rename(step);
+      await resyncs;
+      resyncs = resync(mirror, { product_ids: productIds });
+    }
+    change(step);
+    await new Promise((resolve) => setTimeout(resolve, 1_000 / PER_SECOND));
+  }
+  await resyncs;
+  await untilQuiet(mirror, sandbox);
+  await resync(mirror, { product_ids: productIds });
+  // The names of a copy are as of the last change.
+  for (const target of targets) sandbox.operations.adjust({ ...target, to: 7 });
+  for (const target of targets) sandbox.operations.add({ ...target, by: 1 });
+  await untilQuiet(mirror, sandbox);
+
+  const changes = rows<{ readonly variant_id: string }>(path, CHANGES, began);
+  const levelsChanged = new Set(changes.map(({ variant_id: id }) => id));
+  expect(levelsChanged.size).toBe(LEVELS);
+  // Names of the other variants of a renamed product do not change with these.
+  const isTarget = ({ variant_id: id }: Shown): boolean => levelsChanged.has(id);
+  const now = rows<Shown>(path, `SELECT ${SELLABLE} FROM mirror_sellable`);
+  for (const each of followers) {
+    await eventually(
+      async () => {
+        expect(linesOf((await each.sellable()).filter(isTarget))).toEqual(linesOf(now.filter(isTarget)));
+        return true;
+      },
+      { what: `${each.name} equals the mirror` },
+    );
+    expect(each.starts(), each.name).toBe(1);
+  }
+  let copied: unknown[] = [];
+  if (postgres !== null) {
+    copied = await postgres.query(
+      `SELECT seq::int, variant_id, warehouse_id, new_qty::float8, reason, order_id
          FROM stock_changes
          WHERE seq > ${began}
          ORDER BY id`,
-      );
-      expect(copied).toEqual(JSON.parse(withoutNul(JSON.stringify(changes))));
-      expect(await postgres.query('SELECT * FROM stock_set_aside')).toEqual([]);
-    }
+    );
+    expect(copied).toEqual(JSON.parse(withoutNul(JSON.stringify(changes))));
+    expect(await postgres.query('SELECT * FROM stock_set_aside')).toEqual([]);
+  }
 
-    // Everything that can arrive has arrived, in the order of its level; the rest is listed.
-    const idOf = ({ seq }: PushedChange): string => `stock-changed-${epoch}-${seq}`;
-    const list = async (): Promise<string[]> => {
-      const { stdout } = await watch(spawn(process.execPath, ['push.ts', 'list'], { cwd, env })).ended;
-      return [...stdout.matchAll(/^(stock-changed-\S+): \S/gm)].map(([, id]) => present(id));
-    };
-    const refused = changes.filter((each) => receiver.refusesAlways(each));
-    const arrived = changes.filter((each) => !receiver.refusesAlways(each));
-    await eventually(() => arrived.every((each) => receiver.accepted.some(({ id }) => id === idOf(each))), {
-      what: 'every event that can arrive',
-    });
-    const setAside = new Set(await list());
-    const accepted = new Map(receiver.accepted.map(({ id, data }) => [id, data]));
-    expect(new Set(accepted.keys())).toEqual(new Set(arrived.map(idOf)));
-    // On a busy machine an answer may come too late for push, which then sets aside what has arrived.
-    const neverAccepted = [...setAside].filter((id) => !accepted.has(id));
-    expect(new Set(neverAccepted)).toEqual(new Set(refused.map(idOf)));
-    for (const each of arrived) expect(accepted.get(idOf(each))).toMatchObject(each);
-    const byLevel = Map.groupBy(receiver.accepted, ({ data }) => `${data.variant_id}:${data.warehouse_id}`);
-    for (const [level, events] of byLevel) {
-      const numbers = events.map(({ data }) => data.seq);
-      expect(numbers, level).toEqual(numbers.toSorted((a, b) => a - b));
-    }
-    expect(receiver.forged).toEqual([]);
-    expect(receiver.accepted.length).toBeGreaterThan(0);
-    expect(refused.length).toBeGreaterThan(0);
-    const counts = {
-      seconds: SECONDS,
-      changes: changes.length,
-      inPostgres: copied.length,
-      pushed: arrived.length,
-      setAside: refused.length,
-      answers: receiver.counts,
-    };
-    process.stdout.write(`${JSON.stringify(counts)}\n`);
-  },
-);
+  const counts = {
+    seconds: SECONDS,
+    changes: changes.length,
+    inPostgres: copied.length,
+  };
+  process.stdout.write(`${JSON.stringify(counts)}\n`);
+});
