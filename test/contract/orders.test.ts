@@ -234,12 +234,6 @@ fieldRule('order-create.field.cod_amount', 'is required with cash on delivery an
   ],
 });
 
-fieldRule('order-create.field.sender_name', 'accepts a text', {
-  path: CREATE,
-  taken: [[{}], [{ sender_name: 'ร้านอื่น' }]],
-  refused: [[{ sender_name: 7 }, 'sender_name']],
-});
-
 fieldRule('order-create.field.sender_address_id', 'accepts only the store’s address', {
   path: CREATE,
   taken: [[({ sandbox }) => ({ sender_address_id: present(sandbox.addresses.own()[2]).id })]],
@@ -252,21 +246,13 @@ fieldRule('order-create.field.sender_address_id', 'accepts only the store’s ad
   ],
 });
 
-text('channel', 'accepts any text');
-
 fee('discount');
 
 fee('shipping_fee');
 
-fee('other_fee');
-
 flag('ship_before_pay');
 
-flag('auto_request_xshipping');
-
 text('shipping_label_note', 'accepts up to 1000 characters', 1_000);
-
-text('private_note', 'accepts up to 1000 characters', 1_000);
 
 fieldRule(
   ['order-create.rule.3', 'order-create.field.recipient_address'],

@@ -40,8 +40,8 @@ test('a variant with warehouses sells at any pace without a read, and stays trus
   );
 });
 
-const PACES = [1, 2, 4, 10, 30, 120].flatMap((seconds) =>
-  [1, 4, 20].flatMap((levels) => [1, 2].map((seed) => ({ everyMs: seconds * SECOND, levels, seed }))),
+const PACES = [1, 4, 10, 120].flatMap((seconds) =>
+  [1, 20].map((levels) => ({ everyMs: seconds * SECOND, levels })),
 );
 
 test.each(PACES)('a scheduled read leaves few doubts about variants that keep selling: %o', (pace) => {
