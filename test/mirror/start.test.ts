@@ -472,7 +472,7 @@ test('saves the rows of a deleted write-ahead log', () => {
   const own = openOwnMirror(path, openedAt(T0));
   own.db.exec('UPDATE service_state SET alive_at_ms = 7');
   rmSync(`${path}-wal`);
-  expect(() => own.check()).toThrow('another program deleted');
+  expect(() => own.check()).toThrow('by another program');
   own.close({ isOrderly: false });
   expect(values(new Database(path), 'SELECT alive_at_ms FROM service_state')).toEqual([7]);
 });
