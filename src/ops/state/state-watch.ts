@@ -35,6 +35,12 @@ export interface StateWatchDeps {
 
 type HeartbeatFacts = Pick<ProcessFacts, 'isReady' | 'lateSinceMs'>;
 
+interface FaultContext {
+  readonly heartbeat: HeartbeatFacts;
+  /** Met by a reader just now. */
+  readonly error: SqliteFault | null;
+}
+
 /** An ordinary start takes less, and is not logged as a cause. */
 const START_WITHIN_MS = 10_000;
 
@@ -183,7 +189,7 @@ export class StateWatch {
   }
 
   #decide(nowMs: number, heartbeat: HeartbeatFacts, error: SqliteFault | null = null): Verdict {
-    const own = { ...this.#facts(nowMs, error), ...heartbeat };
+    const own = { ...this.#facts(nowMs, { error, heartbeat }), ...heartbeat };
     const pendingReads = this.#deps.status()?.pending_reads ?? null;
     const { state, causes } = stateOf({ nowMs, file: this.#file, own, pendingReads });
     const dated = causes.map((cause) => ({
@@ -193,14 +199,14 @@ export class StateWatch {
     return { state, causes: dated };
   }
 
-  #facts(nowMs: number, error: SqliteFault | null): Omit<ProcessFacts, keyof HeartbeatFacts> {
+  #facts(nowMs: number, context: FaultContext): Omit<ProcessFacts, keyof HeartbeatFacts> {
     return {
       receiver: {
         lastGoodAtMs: this.#receiverAliveAtMs,
         isStopped: this.#row?.isStopped === true,
         lastError: this.#trouble,
       },
-      fault: this.#faultNow(nowMs, error),
+      fault: this.#faultNow(nowMs, context),
       behindSinceMs: this.#behindSince(nowMs),
       blocked: this.#deps.blocked(),
       verification: this.#deps.verification(),
@@ -211,8 +217,10 @@ export class StateWatch {
     };
   }
 
-  #faultNow(nowMs: number, error: SqliteFault | null): ProcessFacts['fault'] {
+  /** Lasts until the next heartbeat: readers count the last one no longer, and the mirror was not stopped. */
+  #faultNow(nowMs: number, { error, heartbeat: { lateSinceMs } }: FaultContext): ProcessFacts['fault'] {
     const fault = this.#deps.writer?.fault ?? error;
+    if (fault === null && lateSinceMs !== null) return this.#fault;
     if (fault === null) return (this.#fault = null);
     const { kind, message } = fault;
     return (this.#fault = { kind, message, sinceMs: this.#fault?.sinceMs ?? nowMs });

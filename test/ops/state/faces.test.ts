@@ -202,6 +202,21 @@ test.each<[string, SqliteFault['kind'], CauseCode]>([
   expect(findings.map(({ message }) => message)).toContainEqual(expect.stringMatching(`^${code}: `));
 });
 
+test('a fault that is over is followed by no other cause before the next heartbeat', async () => {
+  const { facts, beat, monitor, logged } = await startMirror();
+  const receive = () => monitor.receive(heartbeat(facts.nowMs));
+  await beat();
+  facts.fault = new SqliteFault('busy', 'mirror.db is locked by another program');
+  receive();
+  facts.nowMs += 11_000;
+  facts.fault = null;
+  receive();
+  await beat();
+  const causes = logged.map((line) => (JSON.parse(line) as { cause?: string }).cause);
+  expect(causes).toContain('mirror_locked');
+  expect(causes).not.toContain('stopped');
+});
+
 test('shows when a webhook of the store was last accepted, and who can end a cause', async () => {
   const mirror = await startMirror();
   const { ops, monitor, databases, facts, beat, path } = mirror;
