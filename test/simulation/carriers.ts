@@ -1,5 +1,6 @@
 /** The network between store and mirror, in both directions. */
 import { Readable } from 'node:stream';
+import { verifySignature } from '../../src/store-api/signature.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { parseHttpDateMs } from '../../src/store-api/transport/http-date.ts';
 import type {
@@ -22,7 +23,7 @@ const CALL_DEADLINE_MS = 30_000;
 interface CarrierDeps {
   readonly time: VirtualTime;
   readonly random: () => number;
-  readonly machine: () => Pick<Machine, 'life' | 'request' | 'refuse' | 'knowsSecretOf' | 'effect'>;
+  readonly machine: () => Pick<Machine, 'life' | 'request' | 'refuse' | 'presentSecrets' | 'effect'>;
   readonly service: () => SimulatedService;
   readonly side: () => StoreSide;
   readonly isCut: () => boolean;
@@ -69,18 +70,20 @@ export function createCarriers(deps: CarrierDeps): {
   const deliver = async (delivery: Delivery, url: string): Promise<Transmission> => {
     await time.sleep(wayMs());
     const machine = deps.machine();
-    const isAuthentic = (): boolean => url === WEBHOOK_URL && machine.knowsSecretOf(delivery);
-    deps.onReached(delivery, isAuthentic());
+    const isAuthentic = (secrets: readonly string[]): boolean =>
+      url === WEBHOOK_URL &&
+      verifySignature(secrets, delivery.body, delivery.headers['X-Service-Signature'] ?? '');
+    deps.onReached(delivery, isAuthentic(machine.presentSecrets));
     const request = new Request(url, { method: 'POST', headers: delivery.headers });
     const answer = await machine.request('webhook', request, delivery.body);
     if (answer === null) return { outcome: 'failed' };
-    const { response, acceptedAtMs } = answer;
+    const { response, acceptedAtMs, webhookSecrets } = answer;
     const stoodStillUntilMs = machine.life?.standsStillUntilMs ?? 0;
     deps.onAnswered({
       delivery,
       status: response.status,
       ms: time.nowMs - Math.max(acceptedAtMs, stoodStillUntilMs),
-      isAuthentic: isAuthentic(),
+      isAuthentic: isAuthentic(webhookSecrets),
     });
     await time.sleep(wayMs());
     return { outcome: 'answered', status: response.status };

@@ -4,8 +4,6 @@
  */
 import type { Platform, RunningService } from '../../src/app/platform.ts';
 import { startService } from '../../src/app/service.ts';
-import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
-import { verifySignature } from '../../src/store-api/signature.ts';
 import type { Config } from '../../src/config/config.ts';
 // Loaded ahead: the service loads it when it starts, and virtual time does not wait for that.
 import '../../src/ops/app.ts';
@@ -42,6 +40,13 @@ export interface Answered {
   readonly response: Response;
   /** The process read the request: until then it waited in the kernel's queue. */
   readonly acceptedAtMs: number;
+  /** Those of the process that answered. */
+  readonly webhookSecrets: readonly string[];
+}
+
+interface Serving extends Pick<Answered, 'webhookSecrets'> {
+  readonly life: Life;
+  readonly app: App;
 }
 
 export interface MachineOptions {
@@ -254,13 +259,13 @@ export class Machine {
   async request(port: keyof typeof PORT, request: Request, body: Uint8Array): Promise<Answered | null> {
     const serving = await this.#serving(port);
     if (serving === null) return null;
-    const { life, app } = serving;
+    const { life, app, webhookSecrets } = serving;
     const { time } = this.#options;
     const acceptedAtMs = time.nowMs;
     const incoming = incomingOf(request, body);
     const answered = this.#inside(life, () => app.fetch(request, { incoming }));
     const response = await Promise.race([answered, life.death]);
-    return response === undefined || !life.alive ? null : { response, acceptedAtMs };
+    return response === undefined || !life.alive ? null : { response, acceptedAtMs, webhookSecrets };
   }
 
   /** A request that the listener of the public port refuses before anything reads it. */
@@ -269,14 +274,13 @@ export class Machine {
     if (serving !== null) this.#inside(serving.life, () => serving.app.onUnread?.(unread));
   }
 
-  /** Whether the process that runs, or else the next one, has the secret that the webhook was signed with. */
-  knowsSecretOf({ body, headers }: Pick<Delivery, 'body' | 'headers'>): boolean {
-    const secrets = this.#process?.webhookSecrets ?? this.webhookSecrets;
-    return verifySignature(secrets, body, headers['X-Service-Signature'] ?? '');
+  /** Those of the process that runs, or else of the next one. */
+  get presentSecrets(): readonly string[] {
+    return this.#process?.webhookSecrets ?? this.webhookSecrets;
   }
 
   /** @returns the process that accepts a connection; null if it is refused or dropped. */
-  async #serving(port: keyof typeof PORT): Promise<{ readonly life: Life; readonly app: App } | null> {
+  async #serving(port: keyof typeof PORT): Promise<Serving | null> {
     const { time } = this.#options;
     for (;;) {
       if (this.isSuspended) return null;
@@ -286,7 +290,7 @@ export class Machine {
         const { life } = process;
         const standsStillMs = life.standsStillUntilMs - time.nowMs;
         if (standsStillMs > 0) await Promise.race([time.sleep(standsStillMs, WORLD), life.death]);
-        if (life.alive) return { life, app };
+        if (life.alive) return { life, app, webhookSecrets: process.webhookSecrets };
         // The kernel hands what the process had not accepted to the next one, if it keeps the socket.
         continue;
       }

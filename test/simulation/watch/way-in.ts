@@ -55,6 +55,8 @@ export class WayInWatch {
   #file: number | null = null;
   /** Arrival of the last webhook that the mirror has applied. */
   lastWebhookAtMs: number | null = null;
+  /** The last opening of the file that raised the barrier. */
+  #barrierAtMs = 0;
   /** The mirror had applied the whole inbox then. */
   #appliedAllAtMs = 0;
 
@@ -104,7 +106,10 @@ export class WayInWatch {
     if (before?.wayIn === 'missing' && this.#isFileKept && this.#state.wayIn !== 'missing')
       fault(`an opening of the file has made the way in ${this.#state.wayIn}, though webhooks are missing`);
     // A new epoch comes with a barrier.
-    if (before?.trustedAfterMs !== this.#state.trustedAfterMs) onBarrier(nowMs());
+    if (before?.trustedAfterMs !== this.#state.trustedAfterMs) {
+      onBarrier(nowMs());
+      this.#barrierAtMs = nowMs();
+    }
     this.#isFileKept = true;
   }
 
@@ -117,8 +122,7 @@ export class WayInWatch {
     if (webhook !== null) this.lastWebhookAtMs = webhook;
     this.#checkBarrier(before, after, webhook !== null);
     if (before.wayIn !== 'missing' && after.wayIn === 'missing') this.#checkMissing();
-    if (before.wayIn !== 'proven' && after.wayIn === 'proven')
-      this.#checkEnd(before, after, webhook !== null);
+    if (before.wayIn !== 'proven' && after.wayIn === 'proven') this.#checkEnd(before, after, webhook);
   }
 
   #checkBarrier(before: State, after: State, hasWebhook: boolean): void {
@@ -152,10 +156,13 @@ export class WayInWatch {
       );
   }
 
-  #checkEnd(before: State, after: State, hasWebhook: boolean): void {
+  #checkEnd(before: State, after: State, webhookAtMs: number | null): void {
     const { fault, count, onBarrier } = this.#options;
-    if (!hasWebhook) fault(`the way in is no longer ${before.wayIn}, without a webhook of the store`);
-    if (after.trustedAfterMs === before.trustedAfterMs)
+    if (webhookAtMs === null)
+      fault(`the way in is no longer ${before.wayIn}, without a webhook of the store`);
+    // The barrier of a new epoch covers a webhook that came before it.
+    const isCovered = webhookAtMs !== null && webhookAtMs <= this.#barrierAtMs;
+    if (after.trustedAfterMs === before.trustedAfterMs && !isCovered)
       fault(`the way in is no longer ${before.wayIn}, and what was missed until then is not read`);
     // Not because of the barrier: the promise is the same without one.
     if (this.lastWebhookAtMs !== null) onBarrier(this.lastWebhookAtMs);
