@@ -1,5 +1,4 @@
 import { SqliteFault } from '../../src/sqlite/errors.ts';
-import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { RemovalDecision } from '../../src/core/input.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
@@ -201,15 +200,12 @@ test('finds stock by SKU, id, name and warehouse, in pages, with the age of each
 test('shows a delivery with its bytes', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
-  const sentAtMs = Date.UTC(2026, 10, 23, 14, 5);
+  const sentAtMs = Date.UTC(2026, 10, 23, 14, 4, 57);
   const text = `{"request_id":"r-<1>", "big": 12345678901234567890, "event_type":"stock_available_updated",
     "request_time": ${sentAtMs}, "data":{"items":[]}}`;
-  const { seq } = await databases.deliver(Buffer.from(text), sentAtMs + 40);
+  const { seq } = await databases.deliver(Buffer.from(text), sentAtMs + 3_000);
   const page = await show(ops, `/deliveries/${seq}`);
-  expect(words(page)).toContain(
-    'Arrived 2026-11-23 14:05:00 UTC Sent 2026-11-23 14:05:00 UTC , 40 ms before',
-  );
-  expect(page).toContain(createHash('sha256').update(text).digest('hex'));
+  expect(words(page)).toContain('Arrived 2026-11-23 14:05:00 UTC Sent 2026-11-23 14:04:57 UTC');
   const [pretty, raw] = [...page.matchAll(/<pre[^>]*>([^<]*)<\/pre/g)].map(([, body]) =>
     present(body).replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>'),
   );

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { hash } from 'node:crypto';
 import type { StockChange, Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
@@ -31,7 +30,6 @@ export interface DeliveryView {
 export interface WholeDelivery extends DeliveryView {
   /** Store time. */
   readonly sentAtMs: number | null;
-  readonly sha256: string;
   readonly body: string;
   readonly isBodyWhole: boolean;
   /** false if the text has replacement characters. */
@@ -124,7 +122,6 @@ export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDeli
   return {
     ...viewOf(row, row.bytes > PARSED_ALONE_BYTES ? null : body, ITEMS_SHOWN_ALONE),
     sentAtMs: requestTimeMs(body),
-    sha256: hash('sha256', body, 'hex'),
     body: head.toString('utf8'),
     isBodyWhole: head.length === body.length,
     isUtf8: isUtf8(body),

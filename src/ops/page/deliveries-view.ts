@@ -7,7 +7,6 @@ import type {
   DeliveryView,
   WholeDelivery,
 } from '../../mirror/queries/deliveries.ts';
-import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/words.ts';
 import {
@@ -15,7 +14,6 @@ import {
   facts,
   idView,
   instant,
-  millis,
   numeric,
   pager,
   quantity,
@@ -35,12 +33,7 @@ export function deliveriesView(page: DeliveryPage, { names, deadLettersOnly, isF
   const address = deadLettersOnly ? '/deliveries?show=dead-letters' : '/deliveries?show=all';
   const none = deadLettersOnly ? 'All kept deliveries were understood.' : 'No delivery has arrived yet.';
   return html`<article>
-    <header>
-      <h1>${deadLettersOnly ? 'Deliveries not understood' : 'Deliveries'}</h1>
-      <a href="${deadLettersOnly ? '/deliveries' : '/deliveries?show=dead-letters'}"
-        >${deadLettersOnly ? 'All deliveries' : 'Only those not understood'}</a
-      >
-    </header>
+    <header><h1>${deadLettersOnly ? 'Deliveries not understood' : 'Deliveries'}</h1></header>
     ${table(
       ['Delivery', 'Arrived', 'Items', 'Request'],
       page.deliveries.map((delivery) => deliveryRow(delivery, names)),
@@ -79,16 +72,14 @@ function deliveryRow(delivery: DeliveryView, names: WarehouseNames) {
 }
 
 export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Html {
-  const { seq, arrivedAtMs, bytes, requestId, sentAtMs, sha256, items, itemCount } = delivery;
+  const { seq, arrivedAtMs, bytes, requestId, sentAtMs, items, itemCount } = delivery;
   const { unreadable, unreadableCount, body, isBodyWhole, isUtf8 } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
   const pretty = isBodyWhole ? formatted(body) : null;
   const all: readonly (readonly [name: string, value: Html | string])[] = [
     ['Arrived', instant(arrivedAtMs)],
-    ['Sent', sentAtMs === null ? 'not stated' : html`${instant(sentAtMs)}, ${apart(arrivedAtMs - sentAtMs)}`],
+    ['Sent', sentAtMs === null ? 'not stated' : instant(sentAtMs)],
     ['Request', requestId === null ? 'not stated' : idView(requestId)],
-    ['SHA-256', idView(sha256)],
-    ['Signature', 'verified on arrival'],
   ];
   return html`<article>
       <header>
@@ -144,11 +135,6 @@ function formatted(body: string): string | null {
   } catch {
     return null;
   }
-}
-
-function apart(ms: number): string {
-  const time = Math.abs(ms) < 10_000 ? millis(Math.abs(ms)) : duration(Math.abs(ms));
-  return ms >= 0 ? `${time} before arrival` : `${time} after arrival: the clocks differ`;
 }
 
 function itemRow(item: DeliveredItem, at: number, names: WarehouseNames) {

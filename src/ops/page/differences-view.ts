@@ -20,18 +20,10 @@ interface Shown {
 export function differencesView({ rows, hasMore }: Found, { names, isFirst, withDerived }: Shown): Html {
   const first = withDerived ? `${HERE}?derived=1` : HERE;
   return html`<article>
-    <header>
-      <h1>Corrected differences</h1>
-      <a href="/api/drift">as JSON</a>
-    </header>
+    <header><h1>Corrected differences</h1></header>
     <p>
-      Quantities that reads found to differ from the store, and corrected. Totals of bundles, which change
-      without a webhook, are
-      ${
-        withDerived
-          ? html`listed too: <a href="${HERE}">leave them out</a>`
-          : html`left out: <a href="${HERE}?derived=1">list them</a>`
-      }.
+      Quantities that reads found to differ from the store, and corrected.
+      ${withDerived ? '' : html`<a href="${HERE}?derived=1">List the totals of bundles too</a>, which change without a webhook.`}
     </p>
     ${table(
       [

@@ -20,7 +20,7 @@ import { fewSuspects } from '../suspects.ts';
 import { variantsWithLevels, type StockVariant } from './stock-rows.ts';
 
 export interface StockSearch {
-  /** The beginning of a SKU, which may have spaces; an id, or part of a name; blank for everything. */
+  /** The beginning of a SKU, an id, or part of a name; blank for everything. */
   readonly text: string;
   readonly warehouseId: string | null;
   /** Only variants with a suspect row in `mirror_sellable`. */
@@ -43,26 +43,18 @@ export interface StockPage {
 const LOOKED_AT = 5_000;
 const FEW = 2_000;
 
-interface Typed {
-  readonly text: string;
-  /** With the spaces around it, which a SKU may have too. */
-  readonly typed: string;
-}
-
-const NAMED = queryColumn((params: Params<Typed>) => {
+const NAMED = queryColumn((params: Params<{ text: string }>) => {
   const idsWhere = (condition: SQL | undefined) =>
     select({ variantId: variants.variantId }).from(variants).where(condition);
   /** A prefix ends before its successor: U+10FFFF is above every character of a SKU. */
-  const skuBegins = (prefix: Params<Typed>[keyof Typed], name: string) => {
-    const few = idsWhere(and(gte(variants.sku, prefix), lt(variants.sku, sql`${prefix} || char(1114111)`)))
-      .limit(FEW + 1)
-      .as(name);
-    return select({ variantId: few.variantId }).from(few);
-  };
+  const skuBegins = idsWhere(
+    and(gte(variants.sku, params.text), lt(variants.sku, sql`${params.text} || char(1114111)`)),
+  )
+    .limit(FEW + 1)
+    .as('sku_begins');
   return idsWhere(eq(variants.variantId, params.text))
     .union(idsWhere(eq(variants.productId, params.text)))
-    .union(skuBegins(params.text, 'by_text'))
-    .union(skuBegins(params.typed, 'by_typed'));
+    .union(select({ variantId: skuBegins.variantId }).from(skuBegins));
 });
 
 interface Filter {
@@ -198,7 +190,7 @@ function* candidates(db: Db, search: StockSearch): Iterable<Examined> {
     empty: search.empty ? 1 : 0,
   };
   const from = PLACE.get(db, { variantId: search.after ?? '' }) ?? FIRST;
-  const ids = search.suspect ? fewSuspects(db, 'mirror_sellable') : fewNamed(db, search.text);
+  const ids = search.suspect ? fewSuspects(db, 'mirror_sellable') : fewNamed(db, text);
   if (ids !== null) {
     yield* AMONG.iterate(db, { ...filter, ...from, idsJson: JSON.stringify(ids) });
     return;
@@ -208,10 +200,9 @@ function* candidates(db: Db, search: StockSearch): Iterable<Examined> {
 }
 
 /** Variants named by an id or the beginning of a SKU; null if there are none, or too many. */
-function fewNamed(db: Db, typed: string): readonly string[] | null {
-  const text = typed.trim();
+function fewNamed(db: Db, text: string): readonly string[] | null {
   if (text === '') return null;
-  const ids = NAMED.all(db, { text, typed });
+  const ids = NAMED.all(db, { text });
   return ids.length === 0 || ids.length > FEW ? null : ids;
 }
 
