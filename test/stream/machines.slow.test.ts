@@ -65,6 +65,15 @@ test.skipIf(skipped !== '')(
   (t) =>
     keepsAll(t, ({ receiver, both, mirror }) => ({
       'a receiver is killed': () => killed(receiver),
+      'a receiver vanishes': async () => {
+        const found = [both, mirror].map(({ inbox }) => inbox.gaps());
+        await receiver.kill();
+        for (const [at, { inbox }] of [both, mirror].entries()) {
+          const isUnknown = (): string[] => (inbox.gaps() > present(found[at]) ? [] : ['no missed row']);
+          await untilNone(isUnknown, { what: 'every mirror reads everything' });
+        }
+        await receiver.start();
+      },
       'a receiver with a mirror stands still': () => held(both),
       'a mirror is killed': () => killed(mirror),
       'a mirror stands still': () => held(mirror),
@@ -344,6 +353,12 @@ function inboxOf(databasePath: string) {
       readAgain();
     },
     readAgain,
+    /** Rows after which everything is read, because of the stream. */
+    gaps: (): number =>
+      inboxRows(
+        databasePath,
+        `SELECT seq FROM inbox WHERE kind = 'missed' AND CAST(body AS TEXT) LIKE '%stream_gap%'`,
+      ).length,
     /** Deliveries that no other host may have. */
     unpublished: (): string[] =>
       inboxRows<{ hash: string }>(

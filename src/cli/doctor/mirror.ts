@@ -75,14 +75,16 @@ export async function checkWebhookListener(config: Config): Promise<Finding[]> {
   if (url === null) return [warn('PORT is 0: each start takes another port', 'set a fixed PORT')];
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const { status } = await fetchDirectly(url, {
+    const answer = await fetchDirectly(url, {
       redirect: 'manual',
       headers: { [TEST_HEADER]: '1' },
       signal,
     });
-    if (status === 200) return [ok(`${url} accepts deliveries`)];
-    const remedy = `see the ${name}’s log, and check the disk; if another program listens there, correct PORT`;
-    return [fail(`${url} answers ${status}: it cannot accept deliveries`, remedy)];
+    if (answer.status === 200) return [ok(`${url} accepts deliveries`)];
+    const checked =
+      config.stream === null ? 'the disk' : 'the disk and the network to the servers of STREAM_URL';
+    const remedy = `see the ${name}’s log, and check ${checked}; if another program listens there, correct PORT`;
+    return [fail(`${url} answers ${answer.status}: a balancer sends it no deliveries`, remedy)];
   } catch (error) {
     const cause = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
     const remedy = `set HOST and PORT to the ${name}’s values; if they are right, restart the ${name}`;
