@@ -126,7 +126,7 @@ test('tries a refused secret once', async () => {
   expect(first).toMatchObject({ ok: false, ended: { code: 1 } });
   expect(named(first, 'store')).toMatchObject({ status: 'fail' });
   const second = await examine(home);
-  expect(named(second, 'store')?.remedy).toContain('`stock-mirror resync` tries once more');
+  expect(named(second, 'store')?.remedy).toContain('`npm run stock-mirror -- resync` tries once more');
   expect(sandbox.requests['/oauth/token']).toBe(1);
 });
 
