@@ -480,7 +480,10 @@ export class Cast {
       untilMs: startMs + activeMs,
       count: this.report.count,
       watched: () => this.machine,
-      onLost: (hashes) => this.answered.excuse(hashes),
+      onLost: (hashes) => {
+        this.answered.excuse(hashes);
+        this.delivered.excuse(hashes);
+      },
     });
   }
 

@@ -54,6 +54,16 @@ export class Delivered {
     for (const item of items) this.#reached.set(item, hash);
   }
 
+  /** The only disk that had them is lost. @param hashes of bodies, as hexadecimal digits. */
+  excuse(hashes: readonly string[]): void {
+    const lost = new Set(hashes);
+    for (const [item, hash] of this.#reached) {
+      if (!lost.has(hash)) continue;
+      this.#answered.delete(item);
+      this.#lost.add(item);
+    }
+  }
+
   answered(items: readonly SentItem[]): void {
     for (const item of items) {
       // It is in the inbox before the epoch, which begins at its end, and a repeated body is not stored again.
