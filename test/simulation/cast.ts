@@ -122,7 +122,12 @@ export class Cast {
     const nowMs = (): number => time.nowMs;
     this.undisturbed = new Undisturbed(nowMs);
     this.calm = plan.isCalm ? new Calm({ fault, nowMs, service: () => this.service }) : null;
-    this.trusted = new Trusted({ fault, nowMs, verifyWithinMs: () => this.#verifyWithinMs() });
+    this.trusted = new Trusted({
+      fault,
+      nowMs,
+      verifyWithinMs: () => this.#verifyWithinMs(),
+      hasStream: plan.kind === 'stream',
+    });
     this.wayIn = new WayInWatch({
       fault,
       nowMs,

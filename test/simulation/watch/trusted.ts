@@ -18,6 +18,8 @@ interface TrustedOptions {
   readonly nowMs: () => number;
   /** VERIFY_WITHIN_HOURS; null if nothing is read by schedule. */
   readonly verifyWithinMs: () => number | null;
+  /** Deliveries come through a stream. */
+  readonly hasStream: boolean;
 }
 
 interface Row {
@@ -27,6 +29,8 @@ interface Row {
 
 /** A heartbeat counts for 10 s, it is written each second, and samples are 2 s apart. */
 const TOLERATED_MS = 12_000;
+/** A mirror is current as long as nothing has waited longer to enter or leave the stream. */
+const IN_STREAM_MS = 7_000;
 /** Its webhook did not arrive, and everything has been read since. */
 const TOLERATED_AFTER_BARRIER_MS = 3_000;
 
@@ -113,7 +117,8 @@ export class Trusted {
   #toleratedMs(key: string): number {
     const last = this.#last.get(key);
     const isShown = last !== undefined && !this.#reached.has(last.item) && last.atMs <= this.#shownUntilMs;
-    return isShown ? TOLERATED_AFTER_BARRIER_MS : TOLERATED_MS;
+    const toleratedMs = isShown ? TOLERATED_AFTER_BARRIER_MS : TOLERATED_MS;
+    return toleratedMs + (this.#options.hasStream ? IN_STREAM_MS : 0);
   }
 
   /** The mirror has had the last change of the level, or has had to read it. */
