@@ -35,7 +35,7 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(live.code).toBe(0);
   expect(live.stdout).toMatch(/^can be sold now +\d+ of \d+ quantities\nstate +live$/m);
   expect(live.stdout).toMatch(/^mirrored +20 products, \d+ variants, \d+ stock levels$/m);
-  expect(live.stdout).toMatch(/^last full read +\S+ s ago: 20 products compared in .* s, /m);
+  expect(live.stdout).toMatch(/^last full read +\S+ s ago: 20 products, \d+ values compared in .* s, /m);
   expect(live.stdout).toMatch(/^last delivery +\d+ s ago$/m);
   const json = await run(home, 'status', '--json');
   expect(json.stdout).toMatch(/^\{.*\}\n$/);
