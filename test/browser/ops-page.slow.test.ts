@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     expect(await page.evaluate(overflow)).toBe(0);
 
-    const remove = page.getByRole('button', { name: 'Remove them from the mirror' });
+    const remove = page.getByRole('button', { name: 'Remove all from the mirror' });
     const decide = async (token: string) => {
       await page.getByLabel('Your name').fill('Ana');
       await page.getByLabel('Reason').fill('end of season');

@@ -351,19 +351,22 @@ test('lists held removals, and removes them only with the token typed again', as
   const shown = async (path: string) => (await ops.ask(path, { headers: { cookie } })).text;
   const held = await shown('/problems/held');
   expect(words(held)).toContain('Held removals 3');
-  expect(held.indexOf('Remove them from the mirror')).toBeLessThan(held.indexOf('id="held-2"'));
+  expect(held.indexOf('Remove all from the mirror')).toBeLessThan(held.indexOf('id="held-2"'));
   expect(words(held)).toMatch(/Product 2 product 2 the product S-200 1 5 100 s ago/);
   expect(words(held)).toMatch(/15 units would disappear, .* 3 quantities of 3 products, 15 units in all/);
   expect(words(await shown('/'))).toMatch(
     /until you decide; only they are not trusted. What to do: .* held_removals warning/,
   );
 
-  const decided = { by: 'Ana', reason: 'end of season' };
+  const decision = { by: 'Ana', reason: 'end of season' };
+  const decided = { ...decision, which: 'all' };
+  const ticked = { ...decision, which: 'ticked' };
   for (const [fields, status, problem] of [
     [{ ...decided, token: '' }, 403, 'The token is wrong'],
     [{ ...decided, token: 'a-wrong-token-0123456789' }, 403, 'The token is wrong'],
     [{ ...decided, by: ' ', token: TOKEN }, 400, 'give your name and a reason'],
     [{ by: 'Ana', token: TOKEN }, 400, 'give your name and a reason'],
+    [{ ...ticked, token: TOKEN }, 400, 'tick the products'],
   ] as const) {
     const refused = await post(ops, '/problems/removals', fields, { cookie });
     expect([refused.status, words(refused.text)]).toEqual([status, expect.stringContaining(problem)]);
@@ -373,7 +376,11 @@ test('lists held removals, and removes them only with the token typed again', as
     status: 303,
     headers: { location: '/runs/1' },
   });
-  expect(operator.orders).toEqual([{ productIds: null, decision: decided }]);
+  await post(ops, '/problems/removals', { ...ticked, product_id: '2', token: TOKEN }, { cookie });
+  expect(operator.orders).toEqual([
+    { productIds: null, decision },
+    { productIds: ['2'], decision },
+  ]);
 
   const open = await startOps(databases, { operator });
   expect(await show(open, '/problems/held')).not.toContain('type="password"');

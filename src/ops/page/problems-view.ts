@@ -10,6 +10,7 @@ type OpenRead = OpenReadPage['reads'][number];
 type HeldRemovals = ReturnType<typeof heldRemovals>;
 
 export const OPEN_READS_SHOWN = 50;
+const DECISION_FORM = 'removals';
 
 interface Shown {
   readonly nowMs: number;
@@ -78,7 +79,10 @@ export function heldView(page: OpenReadPage, held: HeldRemovals, decision: Decis
         reads.map((read) => ({
           id: `held-${read.productId}`,
           cells: [
-            nameView(read),
+            html`<label
+              ><input type="checkbox" name="product_id" value="${read.productId}" form="${DECISION_FORM}" />
+              ${nameView(read)}</label
+            >`,
             missingWords(read),
             html`${read.skus.join(', ')}`,
             quantity(read.quantities),
@@ -111,12 +115,12 @@ function decisionView(
     <article aria-labelledby="remove-title" class="critical">
       <header><h2 id="remove-title">They were deleted on purpose</h2></header>
       <p>
-        Reads the whole catalogue. All held products and parts that the store still does not show are removed
-        from the mirror, also those on other pages of this list:
+        Reads them again, and removes from the mirror what the store still does not show of them: of the
+        ticked products, or of all that are held, also on other pages of this list:
         ${count(quantities, 'quantity', 'quantities')} of ${count(products, 'product')},
         ${count(units, 'unit')} in all.
       </p>
-      <form method="post" action="/problems/removals" class="row">
+      <form method="post" action="/problems/removals" class="row" id="${DECISION_FORM}">
         <label class="row">Your name <input name="by" maxlength="100" required /></label>
         <label class="row">Reason <input name="reason" maxlength="500" required /></label>
         ${
@@ -126,7 +130,8 @@ function decisionView(
               /></label>`
             : ''
         }
-        <button class="danger">Remove them from the mirror</button>
+        <button class="danger" name="which" value="ticked">Remove the ticked products</button>
+        <button class="danger" name="which" value="all">Remove all from the mirror</button>
       </form>
       ${problem === '' ? '' : html`<p class="problem" role="alert">${problem}</p>`}
     </article>

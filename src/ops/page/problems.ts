@@ -60,15 +60,20 @@ export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
   });
 
   app.post('/problems/removals', async (c) => {
-    const { token: typed = '', ...decision } = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    const fields = new URLSearchParams(await c.req.text());
+    const { token: typed = '', by, reason, which } = Object.fromEntries(fields);
     if (!mayAllowRemovals(c.get('signedInBy'), { typed: typed.trim(), token })) {
       return held(c, 'The token is wrong: nothing was removed. Type the value of OPS_TOKEN.', 403);
     }
-    const { data } = decisionSchema.safeParse(decision);
+    const { data } = decisionSchema.safeParse({ by, reason });
     if (data === undefined) {
       return held(c, 'Nothing was removed: give your name and a reason, for the log and the run.', 400);
     }
-    const { id } = await operator.resync(null, data);
+    const ticked = fields.getAll('product_id');
+    if (which !== 'all' && ticked.length === 0) {
+      return held(c, 'Nothing was removed: tick the products, or remove all.', 400);
+    }
+    const { id } = await operator.resync(which === 'all' ? null : ticked, data);
     return c.redirect(`/runs/${id}`, 303);
   });
   return app;
