@@ -10,7 +10,7 @@ const NOTICED_WITHIN_MS = 1_500;
 export class Answered {
   readonly #fault: (what: string) => void;
   #bodies = new Map<string, Buffer>();
-  #backedUp: ReadonlyMap<string, Buffer> | null = null;
+  #backedUp: Map<string, Buffer> | null = null;
   /** The process that still writes a file which another program has deleted or replaced, and how long it may. */
   #lostFile: { readonly writer: Life; readonly untilMs: number } | null = null;
 
@@ -46,7 +46,10 @@ export class Answered {
 
   /** The only disk that had them is lost. @param hashes as hexadecimal digits. */
   excuse(hashes: readonly string[]): void {
-    for (const hash of hashes) this.#bodies.delete(hash);
+    for (const hash of hashes) {
+      this.#bodies.delete(hash);
+      this.#backedUp?.delete(hash);
+    }
   }
 
   check(db: Db): void {
