@@ -14,7 +14,7 @@ import { checkDatabase, checkDisk, checkInbox, checkPermissions } from './doctor
 import { checkProcess, checkWebhookListener } from './doctor/mirror.ts';
 import { checkStore } from './doctor/store.ts';
 import { checkStream } from './doctor/stream.ts';
-import { checkSystem } from './doctor/system.ts';
+import { checkSchedules, checkSystem } from './doctor/system.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -44,6 +44,7 @@ const CHECKS: readonly (readonly [name: string, look: Look, roles?: Roles])[] = 
   ['webhook listener', checkWebhookListener, RECEIVERS],
   ['stream', checkStream],
   ['store', checkStore, MIRRORS],
+  ['schedules', ({ schedules }) => checkSchedules(schedules), MIRRORS],
 ];
 
 export function createCommand(): Command {

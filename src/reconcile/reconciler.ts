@@ -20,6 +20,7 @@ import {
   type OrderedRun,
 } from './runs.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
+import { nextTimes } from './next-times.ts';
 import { Probe } from './probe.ts';
 import { Throttle } from './throttle.ts';
 import type { Blocked } from '../store-api/blocked.ts';
@@ -104,13 +105,14 @@ export class Reconciler {
   }
 
   start(): void {
-    const { databases, schedules } = this.#deps;
+    const { databases, schedules, log } = this.#deps;
     this.#unlisten = databases.writer.onApplied(({ reports }) => {
       const isLoss = ({ kind }: Fact): boolean => kind === 'gap_proved' || kind === 'loss_suspected';
       if (reports.some(({ facts }) => facts.some(isLoss))) this.#verification.noteLoss();
     });
     this.#queue.start();
     this.#ticking = this.#tick();
+    log.info(nextTimes(schedules), 'the schedules run next at these times');
     this.#schedule(schedules.resyncCron, 'resync', () => this.#beginScan('scheduled'));
     this.#schedule(schedules.reconcileCron, 'retries', () =>
       databases.writer.command('retryFailures', undefined),
@@ -127,9 +129,7 @@ export class Reconciler {
         log.error({ err: error, job }, 'a scheduled job failed; it runs again at its next time'),
       ...(schedules.timezone === null ? {} : { timezone: schedules.timezone }),
     };
-    const cron = new Cron(pattern, options, () => run().then(() => undefined));
-    log.info({ job, nextRun: cron.nextRun()?.toISOString() }, 'a job is scheduled');
-    this.#crons.push(cron);
+    this.#crons.push(new Cron(pattern, options, () => run().then(() => undefined)));
   }
 
   /** The receiver's last heartbeat, and what is new in its report. Call it each second. */

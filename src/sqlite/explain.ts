@@ -1,4 +1,6 @@
 /** Turns errors of SQLite and the system into errors that name file, fault and remedy. */
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { messageOf } from '../platform/thrown.ts';
 import { sqliteCode, SqliteFault, type SqliteFaultKind } from './errors.ts';
@@ -13,6 +15,13 @@ const NO_ROOM: Trouble = {
   kind: 'no_room',
   what: 'has no room on its disk',
   remedy: 'free disk space there',
+};
+
+/** SQLite cannot create a file, and says only that it cannot open it. */
+const NO_INODES: Trouble = {
+  kind: 'no_room',
+  what: 'cannot be opened, since its file system has no inodes left',
+  remedy: 'delete files there',
 };
 
 const NO_SHARED_MEMORY: Trouble = {
@@ -60,11 +69,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   EACCES: NOT_WRITABLE,
   EPERM: NOT_WRITABLE,
   EROFS: NOT_WRITABLE,
-  SQLITE_CANTOPEN: {
-    ...NOT_WRITABLE,
-    what: 'cannot be opened',
-    remedy: `${NOT_WRITABLE.remedy}; if its file system has no inodes left (df -i), delete files there`,
-  },
+  SQLITE_CANTOPEN: { ...NOT_WRITABLE, what: 'cannot be opened' },
   ENOTDIR: {
     kind: 'unreachable',
     what: 'cannot be reached: a part of its path is a file',
@@ -76,7 +81,7 @@ export function explained(path: string, cause: unknown): SqliteFault {
   if (cause instanceof SqliteFault) return cause;
   const code = sqliteCode(cause) ?? systemCode(cause);
   if (code === 'ERR_DLOPEN_FAILED') return cannotLoad(cause);
-  const trouble = troubleOf(code);
+  const trouble = mayLackInodes(code) && hasNoInodes(path) ? NO_INODES : troubleOf(code);
   if (trouble === null) {
     const message =
       `${path} cannot be used: ${messageOf(cause)}. If this happens again, ` +
@@ -87,12 +92,35 @@ export function explained(path: string, cause: unknown): SqliteFault {
   return new SqliteFault(kind, `${path} ${what} (${code}): ${remedy}.`, { cause });
 }
 
-/** The package has binaries of SQLite for the common systems. The loader's message names an old C library. */
+/** The package has binaries of SQLite for the common systems. */
 function cannotLoad(cause: unknown): SqliteFault {
-  const message =
-    `SQLite cannot be loaded: ${messageOf(cause)}: use a system with glibc 2.34 or newer or musl, or the container ` +
-    'image, and install stock-mirror again with its Node.';
-  return new SqliteFault('unreachable', message, { cause });
+  const message = messageOf(cause);
+  const [, needed] = /version `GLIBC_([\d.]+)' not found/.exec(message) ?? [];
+  const why =
+    needed === undefined
+      ? `${message}: install stock-mirror again on this system, with its Node`
+      : `it needs glibc ${needed} or newer, and this system has ${glibcVersion() ?? 'an older one'}: use a newer ` +
+        'system, such as Debian 12, Ubuntu 22.04 or RHEL 9, or the container image';
+  return new SqliteFault('unreachable', `SQLite cannot be loaded: ${why}.`, { cause });
+}
+
+function glibcVersion(): string | undefined {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime;
+}
+
+function mayLackInodes(code: string | null): boolean {
+  return code === 'ENOSPC' || code?.startsWith('SQLITE_CANTOPEN') === true || code === 'SQLITE_IOERR_SHMOPEN';
+}
+
+function hasNoInodes(path: string): boolean {
+  try {
+    const { files, ffree } = statfsSync(dirname(path));
+    // A file system without a table of inodes counts none at all.
+    return files > 0 && ffree === 0;
+  } catch {
+    return false;
+  }
 }
 
 function troubleOf(code: string | null): Trouble | null {

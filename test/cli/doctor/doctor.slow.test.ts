@@ -107,6 +107,38 @@ test('warns of a socket that was passed to another process, as the server does a
   );
 });
 
+test('shows the zone and the next times of the schedules, as the server does at its start', async () => {
+  const sandbox = await startService({ products: 1 });
+  const home = await homeOf(sandbox, { TZ: 'Asia/Bangkok', RESYNC_CRON: '0 3 * * *', RECONCILE_CRON: 'off' });
+  const server = await startServer(home, sandbox);
+  expect(server.stdout).toMatch(
+    /"timeZone":"Asia\/Bangkok","resync":"[\d-]{10} 03:00 GMT\+07:00","reconcile":null/,
+  );
+  expect(named(await examine(home), 'schedules')).toMatchObject({
+    status: 'ok',
+    message: expect.stringMatching(
+      /^time zone Asia\/Bangkok; next RESYNC_CRON: [\d-]{10} 03:00 GMT\+07:00, next RECONCILE_CRON: off$/,
+    ),
+  });
+});
+
+/** As the loader of a system with an older C library. */
+const OLD_LIBRARY = `process.dlopen = () => {
+  const message = "/lib/x86_64-linux-gnu/libc.so.6: version \`GLIBC_2.34' not found (required by /x.node)";
+  throw Object.assign(new Error(message), { code: 'ERR_DLOPEN_FAILED' });
+};`;
+
+test('names the C library that SQLite needs on a system that is too old', async () => {
+  const home = withEnv(await homeOf(await startService({ products: 1 })), {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(OLD_LIBRARY)}`,
+  });
+  const report = await examine(home);
+  const words = 'SQLite cannot be loaded: it needs glibc 2.34 or newer';
+  expect(named(report, 'system')).toMatchObject({ status: 'fail', message: expect.stringContaining(words) });
+  const served = await run(home, 'serve');
+  expect(served).toMatchObject({ code: 1, stderr: expect.stringContaining(`error: ${words}`) });
+});
+
 test('exits 2 for a wrong configuration, with a check per problem', async () => {
   const home = await homeOf(await startService({ products: 1 }));
   const report = await examine(withEnv(home, { SERVICE_BASE_URL: '', RETENTION_DAYS: 'x' }));

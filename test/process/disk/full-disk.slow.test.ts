@@ -117,3 +117,14 @@ test.skipIf(!isAble)(
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   },
 );
+
+test.skipIf(!isAble)(`says that no inodes are left${needs}`, async (t) => {
+  const sandbox = await startService(t);
+  const { folder } = smallDisk(t, 12 * MB, 1);
+  const path = join(folder, 'mirror.db');
+  const refused = spawnMirror(t, environmentFor(sandbox, path), folder);
+  expect(await refused.ended).toEqual({ code: 1, signal: null });
+  expect(refused.stderr).toMatch(
+    /^error: \S+mirror\.\S+ cannot be opened, since its file system has no inodes left \(\w+\): delete files there\.\n$/,
+  );
+});

@@ -13,8 +13,8 @@ interface SmallDisk {
 
 const BLOCK_BYTES = 4_096;
 
-function mount(folder: string, bytes: number): void {
-  const options = `size=${bytes}`;
+function mount(folder: string, bytes: number, inodes?: number): void {
+  const options = inodes === undefined ? `size=${bytes}` : `size=${bytes},nr_inodes=${inodes}`;
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'pipe' });
 }
 
@@ -40,9 +40,10 @@ export function canMount(): boolean {
   }
 }
 
-export function smallDisk(test: Owner, bytes: number): SmallDisk {
+/** @param inodes how many files it holds, with its root. */
+export function smallDisk(test: Owner, bytes: number, inodes?: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-disk-'));
-  mount(folder, bytes);
+  mount(folder, bytes, inodes);
   test.onTestFinished(() => {
     // Lazily: a killed process may still be ending.
     execFileSync('umount', ['-l', folder], { stdio: 'pipe' });
