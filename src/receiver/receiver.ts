@@ -211,7 +211,8 @@ export class Receiver implements OwnHost {
         if (!isTest) this.#lastWebhook = { body, arrivedAtMs: this.#clock.now() };
         return this.append([{ kind: isTest ? 'test' : 'delivery', body }], null);
       },
-      answerHealth: (mayBeBalancer) => this.#answerHealth(mayBeBalancer),
+      health: () => this.#health,
+      noteTurnedAway: () => this.#noteTurnedAway(),
       secrets,
       observer: this.#reporting,
       log,
@@ -225,8 +226,7 @@ export class Receiver implements OwnHost {
     });
   }
 
-  #answerHealth(mayBeBalancer: boolean): Health {
-    if (mayBeBalancer) this.#noteTurnedAway();
+  get #health(): Health {
     if (!this.isStoring) return 'cannot commit';
     return this.#stream?.isPublishing === false ? 'cannot publish' : 'fit';
   }

@@ -12,12 +12,10 @@ import { RequestBodies, type HeldBody } from './request-body.ts';
 interface WebhookDeps {
   /** Resolves once the body is on disk. @throws SqliteFault if it is not. @param isTest `stock-mirror send` sent it. */
   readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
-  /**
-   * @param mayBeBalancer false for `stock-mirror doctor`: what a balancer may keep from this host because commits fail is
-   * noted as missed.
-   * @returns whether a delivery could be committed and published now, which `/healthz` answers.
-   */
-  readonly answerHealth: (mayBeBalancer: boolean) => Health;
+  /** Whether a delivery could be committed and published now. */
+  readonly health: () => Health;
+  /** Call it when a balancer asks: what it keeps from this host because commits fail is noted as missed. */
+  readonly noteTurnedAway: () => void;
   readonly secrets: readonly string[];
   readonly observer: WebhookObserver;
   readonly log: Logger;
@@ -82,7 +80,7 @@ const UNFIT = {
 const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
 
 export function createWebhookApp(deps: WebhookDeps) {
-  const { append, answerHealth, secrets, observer, log } = deps;
+  const { append, health, noteTurnedAway, secrets, observer, log } = deps;
   const warn = createLimitedLog((fields) =>
     log.warn(fields, 'webhook requests were refused since the last such line'),
   );
@@ -167,8 +165,10 @@ export function createWebhookApp(deps: WebhookDeps) {
   });
 
   app.get('/healthz', (c) => {
-    const health = answerHealth(c.env.incoming.headers[TEST_HEADER] === undefined);
-    return health === 'fit' ? c.json({ status: 'ok' }) : c.json(UNFIT[health], 503);
+    // `stock-mirror doctor` asks as a test.
+    if (c.env.incoming.headers[TEST_HEADER] === undefined) noteTurnedAway();
+    const answer = health();
+    return answer === 'fit' ? c.json({ status: 'ok' }) : c.json(UNFIT[answer], 503);
   });
 
   app.notFound(async (c) => {
