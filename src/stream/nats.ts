@@ -33,8 +33,6 @@ const FORGOTTEN_AFTER_MS = 30_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** How long a mirror may be away. */
 export const KEPT_MS = 7 * DAY_MS;
-/** Of hosts that are gone for good, so that a start reads nothing of them; the others publish one a second. */
-export const LAST_KEPT_MS = 10 * 60_000;
 export const REPLICAS = 3;
 /** The key in the stream's metadata: the server's `created` differs between servers in rare cases. */
 const ID_KEY = 'stock-mirror-id';
@@ -126,7 +124,7 @@ export async function connectNats(
         name: lastName,
         subjects: kinds.map((kind) => `${name}.${kind}.*`),
         max_msgs_per_subject: 1,
-        max_age: nats.nanos(LAST_KEPT_MS),
+        max_age: nats.nanos(KEPT_MS),
       });
     },
     publish: async (subject, body, { id, hostId, arrivedAtMs } = {}) => {

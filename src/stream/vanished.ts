@@ -30,30 +30,29 @@ export class Vanished {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { hosts, onError } = this.#deps;
+    const { onError } = this.#deps;
     const engine = await this.#deps.engine;
     while (!signal.aborted) {
-      for (const hostId of hosts.silentFor(SILENT_MS)) {
-        await this.#account(engine, hostId, signal).catch((error: unknown) => {
-          if (!signal.aborted) onError(error);
-        });
-      }
+      await this.#account(engine, signal).catch((error: unknown) => {
+        if (!signal.aborted) onError(error);
+      });
       await wait(EVERY_MS, undefined, { ref: false, signal }).catch(() => undefined);
     }
   }
 
-  async #account(engine: Engine, hostId: string, signal: AbortSignal): Promise<void> {
-    const { hosts, publisher, publishMissed } = this.#deps;
-    const leftAtSeq = await leftAt(engine, hostId);
-    if (leftAtSeq !== null) {
-      hosts.left(hostId, leftAtSeq);
-      return;
+  async #account(engine: Engine, signal: AbortSignal): Promise<void> {
+    const { host, hosts, publisher, publishMissed } = this.#deps;
+    const vanished: string[] = [];
+    for (const hostId of hosts.silentFor(SILENT_MS)) {
+      const leftAtSeq = await leftAt(engine, hostId);
+      if (leftAtSeq !== null) hosts.left(hostId, leftAtSeq);
+      else if (hostId !== host.hostId && this.#isOurTurn(hostId)) vanished.push(hostId);
     }
-    if (hostId === this.#deps.host.hostId || !this.#isOurTurn(hostId)) return;
+    if (vanished.length === 0) return;
     const untilMs = Date.now();
     const sinceMs = untilMs - SILENT_MS;
     await publishMissed({ why: 'stream_gap', sinceMs, untilMs, variantIds: null }, signal);
-    await engine.publish(`heartbeat.${hostId}`, goneBody(publisher.streamSeq));
+    for (const hostId of vanished) await engine.publish(`heartbeat.${hostId}`, goneBody(publisher.streamSeq));
   }
 
   /** The receivers take turns, so that one row is enough. */
@@ -64,11 +63,13 @@ export class Vanished {
   }
 }
 
-/** @returns null if the host may have answered deliveries that are not in the stream, else up to where it has everything. */
+/**
+ * @returns null unless the stream says that the host has left: it may have answered deliveries that are not in the stream.
+ * Otherwise up to where it has everything.
+ */
 async function leftAt(engine: Engine, hostId: string): Promise<number | null> {
   const [last] = await engine.last(`heartbeat.${hostId}`);
-  // The stream forgets the heartbeats of hosts that have left.
-  if (last === undefined) return 0;
+  if (last === undefined) return null;
   const { is_gone: isGone, stream_seq: streamSeq } = readHeartbeat(last.body);
   return isGone ? streamSeq : null;
 }

@@ -445,6 +445,27 @@ describe('a receiver that vanishes without a word', () => {
     expect(missed()).toEqual(['stream_gap']);
   });
 
+  test('has not left because the stream has forgotten its heartbeats', async () => {
+    const [machines, one, , mirror] = await running('receiver', 'receiver', 'mirror');
+    const missed = added(mirror);
+    one.refuses = (subject) => subject === 'deliveries';
+    await one.receive('unpublished');
+    one.kill();
+    machines.servers.last.clear();
+    await machines.pass(10_000);
+    expect(missed()).toEqual(['stream_gap']);
+  });
+
+  test('is accounted for together with others that vanish at once', async () => {
+    const [machines, one, two, , mirror] = await running('receiver', 'receiver', 'receiver', 'mirror');
+    const missed = added(mirror);
+    one.kill();
+    two.kill();
+    await machines.pass(20_000);
+    expect(missed()).toEqual(['stream_gap']);
+    expect(mirror.isCurrent).toBe(true);
+  });
+
   test('is not waited for by a mirror that did not hear that it is gone', async () => {
     const [machines, one, , mirror] = await running('receiver', 'receiver', 'mirror');
     mirror.isCut = true;
