@@ -115,7 +115,7 @@ export async function recordFirstRead(databases: Pick<Databases, 'writer'>, atMs
 /** Replaces clock and timers until the test ends; time passes only in `eventually` and `pass`. */
 export function virtualTime() {
   const time = new VirtualTime(T0);
-  const globals = installGlobals(time);
+  const globals = installGlobals(time, 1);
   onTestFinished(() => globals.restore());
   let setBackMs = 0;
   const now = (): number => time.nowMs - setBackMs;

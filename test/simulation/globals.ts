@@ -1,7 +1,9 @@
-/** Replaces the platform's clock and timers by virtual time. */
+/** Replaces the platform's clock and timers by virtual time, and its random bytes by those of the story. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
+import { createRandom } from '../../src/sandbox/world/random.ts';
 import { newLife, type Life, type Scheduled, type VirtualTime } from './virtual-time.ts';
 
 export interface Host {
@@ -30,7 +32,7 @@ const UP_BEFORE_MS = 3_600_000;
 /** The host on which the running code runs, where there are several. */
 export const HOSTS = new AsyncLocalStorage<Host>();
 
-export function installGlobals(time: VirtualTime): GlobalTime {
+export function installGlobals(time: VirtualTime, seed: number): GlobalTime {
   const host = (): Host => HOSTS.getStore() ?? installed;
   const real = {
     Date: globalThis.Date,
@@ -41,6 +43,7 @@ export function installGlobals(time: VirtualTime): GlobalTime {
     now: performance.now.bind(performance),
   };
   const realSleep = timersPromises.setTimeout;
+  const realBytes = crypto.randomBytes;
   const startMs = time.nowMs;
   const installed: GlobalTime = {
     life: newLife(),
@@ -51,6 +54,7 @@ export function installGlobals(time: VirtualTime): GlobalTime {
       const { now, ...globals } = real;
       Object.assign(globalThis, globals);
       timersPromises.setTimeout = realSleep;
+      crypto.randomBytes = realBytes;
       syncBuiltinESMExports();
       performance.now = now;
     },
@@ -111,6 +115,9 @@ export function installGlobals(time: VirtualTime): GlobalTime {
     });
     return value as T;
   };
+  const random = createRandom(seed, 'bytes');
+  crypto.randomBytes = ((size: number) =>
+    Buffer.from(Array.from({ length: size }, () => random.int(0, 255)))) as typeof crypto.randomBytes;
   syncBuiltinESMExports();
   performance.now = () => time.nowMs - startMs;
   return installed;

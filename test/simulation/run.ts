@@ -29,7 +29,7 @@ const SAMPLE_EVERY_MS = 2_000;
 
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
   const time = new VirtualTime(plan.startMs);
-  const globals = installGlobals(time);
+  const globals = installGlobals(time, plan.seed);
   const report = new Report({ sinceMs: () => time.nowMs - plan.startMs, trace: options.trace });
   const cast = new Cast({ plan, time, globals, report });
   try {

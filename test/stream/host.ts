@@ -22,7 +22,7 @@ export const body = (id: string): Uint8Array =>
 
 export class Machines {
   readonly time = new VirtualTime(T0);
-  readonly #globals = installGlobals(this.time);
+  readonly #globals = installGlobals(this.time, 1);
   readonly servers = new MemoryServers();
 
   constructor() {
