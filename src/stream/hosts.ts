@@ -21,13 +21,13 @@ interface Claim {
 
 /** With a second each for the report and for the mirror's decision, no reader trusts older values for more than 10 s. */
 export const SILENT_MS = 7_000;
-/** Of one heartbeat a second, this many are not lost by chance. */
+/** So many heartbeats in a row, one a second, are not lost by chance. */
 const PAUSE_MS = 3_000;
 /** Between two looks at the clock, of one a second. */
 const STANDSTILL_MS = 2_000;
 /** After a standstill, what was sent during it arrives first. */
 const DEAF_MS = 1_000;
-/** Of one second each; further ones replace the latest. */
+/** One a second; further ones replace the latest. */
 const MOST_CLAIMS = 10;
 
 export class Hosts {
@@ -38,6 +38,8 @@ export class Hosts {
   #lastAtMs: number;
   /** Heartbeats have been heard without a pause since then. */
   #audibleSinceMs: number;
+  /** The last silence of all hosts. Those that started in it, unknown here, have time to be heard until it counts no more. */
+  #silence = { sinceMs: Number.NEGATIVE_INFINITY, countsUntilMs: Number.NEGATIVE_INFINITY };
   /** All messages up to this one are here. */
   #streamSeq: number;
   #areAllKnown = false;
@@ -64,6 +66,10 @@ export class Hosts {
     this.#lastAtMs = Math.min(this.#lastAtMs, nowMs);
     this.#audibleSinceMs = nowMs;
     this.#deafUntilMs = nowMs + DEAF_MS;
+    this.#silence = {
+      sinceMs: nowMs,
+      countsUntilMs: Math.min(this.#silence.countsUntilMs, nowMs + SILENT_MS),
+    };
     for (const host of this.#hosts.values()) {
       host.knownSinceMs = Math.min(host.knownSinceMs, nowMs);
       host.heardAtMs = Math.min(host.heardAtMs, nowMs);
@@ -89,6 +95,11 @@ export class Hosts {
     }
     if (nowMs < this.#deafUntilMs) return;
     if (nowMs - this.#lastAtMs >= PAUSE_MS) this.#audibleSinceMs = nowMs;
+    const silentSinceMs = this.silentSinceMs(nowMs);
+    if (silentSinceMs !== null) {
+      const sinceMs = nowMs < this.#silence.countsUntilMs ? this.#silence.sinceMs : silentSinceMs;
+      this.#silence = { sinceMs, countsUntilMs: nowMs + SILENT_MS };
+    }
     this.#lastAtMs = nowMs;
     const host = this.#hosts.get(hostId) ?? newHost(nowMs);
     this.#hosts.set(hostId, host);
@@ -120,9 +131,10 @@ export class Hosts {
   }
 
   /** Everything that any host had received until then is here; Infinity if none is known. */
-  sureUntilMs(): number {
+  sureUntilMs(nowMs: number): number {
     return Math.min(
       ...[...this.#hosts.values()].map(({ sureAtMs, knownSinceMs }) => sureAtMs ?? knownSinceMs),
+      nowMs < this.#silence.countsUntilMs ? this.#silence.sinceMs : Infinity,
     );
   }
 

@@ -23,7 +23,7 @@ interface StreamDeps {
   readonly log: Logger;
 }
 
-/** As long as a silence of all hosts may last (src/stream/hosts.ts). */
+/** The same as for a silence of all hosts (src/stream/hosts.ts). */
 const BACKLOG_MS = 7_000;
 /**
  * A balancer that asks each second sends nothing more to this host when the others declare that it has vanished, 7 s after its
@@ -48,8 +48,8 @@ export class Stream {
   #failure: string | null = null;
   #setAside: SetAside | null = null;
   readonly #hosts: Hosts;
-  /** Monotonic; when the last message was sent that the servers have stored. */
-  #publishedAtMs = performance.now();
+  /** Monotonic; when the last message was sent that the servers have stored. Until one is, no mirror knows of this host. */
+  #publishedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: StreamDeps) {
     const { host, isConsumed, log } = deps;
@@ -131,7 +131,7 @@ export class Stream {
     const isMirror = isConsumed && silentSinceMs === null;
     const sinceMs = Math.min(
       this.#publisher.oldestAtMs ?? Infinity,
-      isMirror ? this.#hosts.sureUntilMs() : Infinity,
+      isMirror ? this.#hosts.sureUntilMs(nowMs) : Infinity,
     );
     const hasCaughtUp = this.#consumer === null || (this.#consumer.hasCaughtUp && this.#hosts.haveAllArrived);
     return {

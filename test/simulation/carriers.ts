@@ -12,6 +12,7 @@ import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/network/transmit.ts';
 import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
 import type { Unread } from '../../src/platform/listen.ts';
+import type { Disk } from './disk.ts';
 import type { Machine } from './machine.ts';
 import { WEBHOOK_URL } from './proxy.ts';
 import type { Sampled, StoreSide } from './store-side.ts';
@@ -23,7 +24,7 @@ const CALL_DEADLINE_MS = 30_000;
 interface CarrierDeps {
   readonly time: VirtualTime;
   readonly random: () => number;
-  readonly machine: () => Pick<Machine, 'life' | 'request' | 'refuse' | 'presentSecrets' | 'effect'>;
+  readonly machine: () => Pick<Machine, 'disk' | 'life' | 'request' | 'refuse' | 'presentSecrets' | 'effect'>;
   readonly service: () => SimulatedService;
   readonly side: () => StoreSide;
   readonly isCut: () => boolean;
@@ -38,6 +39,7 @@ interface CarrierDeps {
 
 export interface WebhookAnswer {
   readonly delivery: Delivery;
+  readonly by: Disk;
   readonly status: number;
   /** Since the process read the request. */
   readonly ms: number;
@@ -81,6 +83,7 @@ export function createCarriers(deps: CarrierDeps): {
     const stoodStillUntilMs = machine.life?.standsStillUntilMs ?? 0;
     deps.onAnswered({
       delivery,
+      by: machine.disk,
       status: response.status,
       ms: time.nowMs - Math.max(acceptedAtMs, stoodStillUntilMs),
       isAuthentic: isAuthentic(webhookSecrets),

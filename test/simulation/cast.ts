@@ -317,11 +317,13 @@ export class Cast {
         this.delivered.reached(delivery);
       },
       onAnswered: (answer) => {
-        const { delivery, status } = answer;
+        const { delivery, by, status } = answer;
         if (status === 204) {
           this.delivered.answered(delivery.items);
           // What a receiver that fails does not answer is lost, as long as another one listens.
-          this.trusted.reached(delivery.items);
+          const reached = (): void => this.trusted.reached(delivery.items);
+          if (this.fleet === null) reached();
+          else this.fleet.onceKnown(by, reached);
         }
         this.#forProductsOf(delivery.items, (productId) => this.seen.delivered(productId));
         const misleading = delivery.items.filter((item) => this.delivered.passesForLast(item));

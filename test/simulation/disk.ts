@@ -268,15 +268,20 @@ export class Disk {
     }
   }
 
-  /** All messages of the stream up to this one are in the inbox. */
-  get streamSeq(): number {
-    return this.#inInbox('SELECT stream_seq FROM receiver');
+  /** Names the host in the stream. */
+  get hostId(): string {
+    return String(this.#inInbox('SELECT inbox_id FROM receiver'));
   }
 
-  #inInbox(sql: string): number {
+  /** All messages of the stream up to this one are in the inbox. */
+  get streamSeq(): number {
+    return Number(this.#inInbox('SELECT stream_seq FROM receiver'));
+  }
+
+  #inInbox(sql: string): unknown {
     const db = openReader(this.inboxPath);
     try {
-      return present(db.prepare<[], number>(sql).pluck().get());
+      return present(db.prepare(sql).pluck().get());
     } finally {
       db.close();
     }

@@ -4,6 +4,7 @@ import { createRandom } from '../../src/sandbox/world/random.ts';
 // Loaded before a host asks for it: loading takes no virtual time.
 import '../../src/ops/receiver-app.ts';
 import type { Engine } from '../../src/stream/engine.ts';
+import { readHeartbeat } from '../../src/stream/heartbeat.ts';
 import { MemoryServers } from '../stream/memory-engine.ts';
 import { present } from '../shared/present.ts';
 import type { Disk } from './disk.ts';
@@ -31,6 +32,7 @@ const TROUBLE_EVERY_MS = { min: 4_000, max: 20_000 };
 const CHECK_EVERY_MS = 1_000;
 const FAST_CHECK_MS = 200;
 const FALL = 2;
+const KNOWN_EVERY_MS = 500;
 /** After the disk of a receiver is lost, until every mirror knows. */
 const LOSS_UNKNOWN_MS = 12_000;
 
@@ -96,6 +98,20 @@ export class Fleet {
     const healthy = open.filter((receiver) => (this.#failedChecks.get(receiver) ?? 0) < FALL);
     const among = [healthy, open, this.receivers].find((some) => some.length > 0) ?? [];
     return present(among[this.#turn % among.length]);
+  }
+
+  /**
+   * Calls it once the mirrors can know of the host, at once as a rule. A balancer that has no healthy receiver uses also one
+   * that has not been heard since it started for the first time, or left.
+   */
+  onceKnown(disk: Disk, action: () => void): void {
+    const { hostId } = disk;
+    const again = (): void => {
+      const last = this.servers.last.get(`heartbeat.${hostId}`);
+      if (last !== undefined && !readHeartbeat(last.body).is_gone) action();
+      else this.#later(KNOWN_EVERY_MS, again);
+    };
+    again();
   }
 
   /** The balancer asks each receiver whether it is healthy. */

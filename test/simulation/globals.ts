@@ -117,7 +117,7 @@ export function installGlobals(time: VirtualTime, seed: number): GlobalTime {
   };
   const random = createRandom(seed, 'bytes');
   crypto.randomBytes = ((size: number) =>
-    Buffer.from(Array.from({ length: size }, () => random.int(0, 255)))) as typeof crypto.randomBytes;
+    Buffer.from(Array.from({ length: size }, () => random.int(0, 255))));
   syncBuiltinESMExports();
   performance.now = () => time.nowMs - startMs;
   return installed;

@@ -139,7 +139,7 @@ test.each([
     for (const host of full) expect(await host.health()).toBe(503);
     await machines.pass(20_000);
     for (const host of full) host.isDiskFull = false;
-    await machines.pass(10_000);
+    await machines.pass(15_000);
     expect(await receiver.health()).toBe(200);
     expect(missed()).toEqual(whys);
     expect(mirror.isCurrent).toBe(true);
@@ -509,7 +509,34 @@ test('an outage of the servers is no missed time, however late the hosts come ba
   expect(mirror.isCurrent).toBe(true);
 });
 
+test('a mirror waits after an outage for receivers that started in it, which nobody knows', async () => {
+  const [machines, , mirror] = await running('receiver', 'mirror');
+  machines.servers.isAway = true;
+  await machines.pass(10_000);
+  const other = machines.host('receiver');
+  await other.start();
+  await other.receive('a');
+  await machines.pass(20_000);
+  other.isCut = true;
+  machines.servers.isAway = false;
+  await machines.pass(4_000);
+  expect(mirror.isCurrent).toBe(false);
+  other.isCut = false;
+  await currentOnlyWith(machines, mirror, ['a']);
+});
+
 describe('a receiver that cannot publish', () => {
+  test('answers /healthz with 503 until the stream knows of it', async () => {
+    const machines = new Machines();
+    machines.servers.isAway = true;
+    const receiver = machines.host('receiver');
+    await receiver.start();
+    expect(await receiver.health()).toBe(503);
+    machines.servers.isAway = false;
+    await machines.pass(10_000);
+    expect(await receiver.health()).toBe(200);
+  });
+
   test('answers /healthz with 503 after 5 s, and webhooks with 204', async () => {
     const [machines, receiver, other] = await running('receiver', 'receiver');
     const before = receiver.whys;

@@ -44,6 +44,9 @@ export class Trusted {
   readonly #untold = new Set<string>();
   /** Until then, changes that did not arrive are no exception. */
   #shownUntilMs = Number.NEGATIVE_INFINITY;
+  #aliveAtMs = 0;
+  /** The mirror has written a heartbeat since the last check. */
+  #isBeating = false;
 
   constructor(options: TrustedOptions) {
     this.#options = options;
@@ -75,6 +78,9 @@ export class Trusted {
 
   check(db: Db, { truth }: SimulatedService): void {
     const nowMs = this.#options.nowMs();
+    const aliveAtMs = aliveAtMsIn(db);
+    this.#isBeating = aliveAtMs !== this.#aliveAtMs;
+    this.#aliveAtMs = aliveAtMs;
     const held = trustedRows(db);
     const wrong = new Map<string, string>();
     const { levels, variants } = truth.snapshot();
@@ -118,7 +124,8 @@ export class Trusted {
     const last = this.#last.get(key);
     const isShown = last !== undefined && !this.#reached.has(last.item) && last.atMs <= this.#shownUntilMs;
     const toleratedMs = isShown ? TOLERATED_AFTER_BARRIER_MS : TOLERATED_MS;
-    return toleratedMs + (this.#options.hasStream ? IN_STREAM_MS : 0);
+    // A heartbeat that counts for 10 s says what was current when it was written.
+    return toleratedMs + (this.#options.hasStream && !this.#isBeating ? IN_STREAM_MS : 0);
   }
 
   /** The mirror has had the last change of the level, or has had to read it. */
@@ -140,4 +147,10 @@ function trustedRows(db: Db): Map<string, number> {
      WHERE trusted = 1`,
   ).all();
   return new Map(rows.map(({ key, qty }) => [key, qty]));
+}
+
+function aliveAtMsIn(db: Db): number {
+  return (
+    prepared<[], { at: number | null }>(db, 'SELECT alive_at_ms AS at FROM service_state').get()?.at ?? 0
+  );
 }
