@@ -116,8 +116,7 @@ export function installGlobals(time: VirtualTime, seed: number): GlobalTime {
     return value as T;
   };
   const random = createRandom(seed, 'bytes');
-  crypto.randomBytes = ((size: number) =>
-    Buffer.from(Array.from({ length: size }, () => random.int(0, 255))));
+  crypto.randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => random.int(0, 255)));
   syncBuiltinESMExports();
   performance.now = () => time.nowMs - startMs;
   return installed;
