@@ -1,21 +1,12 @@
 /** The service's surroundings: real sockets and threads, or those of a simulation. */
 import type { Registry } from 'prom-client';
 import type { Listener } from '../platform/listen.ts';
-import {
-  realReceiver,
-  type ReceiverEvents,
-  type ReceiverPlatform,
-  type RunningReceiver,
-} from '../receiver/run-receiver.ts';
-import { realMirror, type MirrorPlatform } from './mirror.ts';
+import type { ReceiverEvents, ReceiverPlatform, RunningReceiver } from '../receiver/run-receiver.ts';
+import type { MirrorPlatform } from './mirror.ts';
 
 export interface Platform extends MirrorPlatform, ReceiverPlatform {
   /** Takes over from a receiver that was started in a separate thread; null: it runs in this thread. */
   readonly receiverThread: ((events: ReceiverEvents) => Promise<RunningReceiver>) | null;
-}
-
-export function realPlatform(): Platform {
-  return { ...realMirror(), ...realReceiver(), receiverThread: null };
 }
 
 export interface RunningService {

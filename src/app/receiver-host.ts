@@ -1,31 +1,33 @@
-/** A process that only receives: the receiver, and a small private listener that shows how it is. */
+/** A process that only receives: the receiver, and a small private listener that shows how it is. It loads no mirror. */
 import type { Config } from '../config/config.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
 import { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { commandsOf } from '../platform/own-command.ts';
-import { runReceiver } from '../receiver/run-receiver.ts';
+import { realReceiver, runReceiver, type ReceiverPlatform } from '../receiver/run-receiver.ts';
 import { alertSender } from './alerts.ts';
 import { listenPrivately } from './ports.ts';
-import type { Platform, RunningService } from './platform.ts';
+import type { RunningService } from './platform.ts';
 import { receiverSettings } from './receiver-settings.ts';
 
 const EVERY_MS = 1_000;
 const DRAIN_MS = 1_500;
 
+/** @param onDeath called when no webhook can be stored any more: the process must end. @param given in place of the real ones. */
 export async function startReceiverHost(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  platform: Platform,
+  given: Partial<ReceiverPlatform> = {},
 ): Promise<RunningService> {
+  const platform = { ...realReceiver(), ...given };
   const monitor = new Monitor();
   const receiver = await runReceiver(
     receiverSettings(config),
     { log, onCommit: () => undefined, onTrouble: (error) => monitor.troubled(error), onDeath },
     platform,
   );
-  const inbox = new InboxView(() => platform.files(config.database.path).openInbox());
+  const inbox = new InboxView(() => platform.openInboxReader(config.database.path));
   const now = Date.now;
   const watch = monitor.watch({
     databases: { reader: null, writer: null },

@@ -42,15 +42,11 @@ export async function runService(): Promise<number> {
     config.role === 'both'
       ? startReceiverThread({ ...receiverSettings(config), logLevel: config.logLevel })
       : null;
-  const [
-    { createLog, isJournal, openOutput },
-    { realPlatform },
-    { startService },
-    { collectDefaultMetrics },
-  ] = await Promise.all([
+  const [{ createLog, isJournal, openOutput }, startHost, { collectDefaultMetrics }] = await Promise.all([
     import('../platform/log.ts'),
-    import('./platform.ts'),
-    import('./service.ts'),
+    config.role === 'receiver'
+      ? import('./receiver-host.ts').then(({ startReceiverHost }) => startReceiverHost)
+      : import('./mirror-host.ts').then(({ startMirrorHost }) => startMirrorHost),
     import('prom-client'),
   ]);
   const output = openOutput(process.stdout, {
@@ -76,8 +72,7 @@ export async function runService(): Promise<number> {
     ending.resolve(CODE_OF[signal]);
   });
 
-  const starting = startService(config, log, onDeath, {
-    ...realPlatform(),
+  const starting = startHost(config, log, onDeath, {
     receiverThread: receiver === null ? null : (events) => receiver.running(events, output),
   });
   let service;

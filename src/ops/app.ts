@@ -3,7 +3,7 @@ import { HTTPException } from 'hono/http-exception';
 import { createGuardedApp } from './access/guarded.ts';
 import { createApi } from './api/api.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
-import { errorBody } from './shared/api-error.ts';
+import { errorBody } from './shared/error-body.ts';
 import { wantsPage, type OpsEnv } from './shared/env.ts';
 import type { OpsDeps } from './shared/operator.ts';
 import { createPage } from './page/page.ts';

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { createGuardedApp } from './access/guarded.ts';
-import { errorBody } from './shared/api-error.ts';
+import { errorBody } from './shared/error-body.ts';
 import { wantsPage, type OpsEnv } from './shared/env.ts';
 import type { OpsDeps } from './shared/operator.ts';
 

@@ -1,5 +1,6 @@
 /** Wires the receiver: inbox, public port, pruning, and the stream if there is one. */
 import { fstatSync } from 'node:fs';
+import { openInboxReader } from '../inbox/inbox-file.ts';
 import { readMirrorNote } from '../inbox/mirror-note.ts';
 import { futureMs, keptSinceMs } from '../inbox/retention.ts';
 import { isQueueFull } from '../platform/accept-queue.ts';
@@ -51,6 +52,7 @@ export interface ReceiverPlatform {
   readonly listen: typeof listen;
   readonly passedSocket: (fd: number) => PassedSocket;
   readonly openInbox: (databasePath: string, options: InboxOptions) => InboxWriter;
+  readonly openInboxReader: typeof openInboxReader;
   readonly later: (work: () => void) => void;
   readonly connectStream: (options: NatsOptions) => Promise<Engine>;
 }
@@ -61,6 +63,7 @@ export function realReceiver(): ReceiverPlatform {
     listen,
     passedSocket: (fd) => ({ inode: fstatSync(fd).ino, wasQueueFull: isQueueFull(fd) }),
     openInbox: openInboxWriter,
+    openInboxReader,
     later: (work) => afterTurns(work),
     connectStream: async (options) => {
       const { connectNats, loadNats } = await import('../stream/nats.ts');

@@ -2,9 +2,10 @@
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { realPlatform, type RunningService } from '../../src/app/platform.ts';
-import { startService } from '../../src/app/service.ts';
-import { loadConfig } from '../../src/config/config.ts';
+import { startMirrorHost } from '../../src/app/mirror-host.ts';
+import type { Platform, RunningService } from '../../src/app/platform.ts';
+import { startReceiverHost } from '../../src/app/receiver-host.ts';
+import { loadConfig, type Config } from '../../src/config/config.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { listen, type Listener } from '../../src/platform/listen.ts';
@@ -33,8 +34,7 @@ async function start(
   const path = newPath();
   const env = { ...environmentOf(path, role), STREAM_URL: 'nats://127.0.0.1:9' };
   const config = loadConfig({ env, cwd: '/nowhere' });
-  const service = await startService(config, log, (error) => expect.unreachable(error.message), {
-    ...realPlatform(),
+  const service = await startHost(config, {
     connectStream: () => Promise.resolve(servers.connect()),
   });
   onTestFinished(() => service.stop());
@@ -52,9 +52,14 @@ async function start(
   return { service, received };
 }
 
+function startHost(config: Config, given: Partial<Platform> = {}): Promise<RunningService> {
+  const start = config.role === 'receiver' ? startReceiverHost : startMirrorHost;
+  return start(config, log, (error) => expect.unreachable(error.message), given);
+}
+
 async function startOn(path: string, role: string): Promise<RunningService> {
   const config = loadConfig({ env: environmentOf(path, role), cwd: '/nowhere' });
-  const service = await startService(config, log, (error) => expect.unreachable(error.message));
+  const service = await startHost(config);
   let stopped: Promise<void> | null = null;
   const stop = (): Promise<void> => (stopped ??= service.stop());
   onTestFinished(stop);
@@ -136,10 +141,7 @@ test.each(['receiver', 'both'])(
       };
       return { ...listener, stop };
     };
-    const starting = startService(config, log, (error) => expect.unreachable(error.message), {
-      ...realPlatform(),
-      listen: watched,
-    });
+    const starting = startHost(config, { listen: watched });
     await expect(starting).rejects.toThrow('another program uses the port');
     // As at an orderly stop: a passed socket is kept, so nothing is written down as missed.
     expect(graces).toHaveLength(1);

@@ -3,7 +3,8 @@
  * whole service, or one half of it, next to a second machine that has the same disk and runs the other half.
  */
 import type { Platform, RunningService } from '../../src/app/platform.ts';
-import { startService } from '../../src/app/service.ts';
+import { startMirrorHost } from '../../src/app/mirror-host.ts';
+import { startReceiverHost } from '../../src/app/receiver-host.ts';
 import type { Config } from '../../src/config/config.ts';
 // Loaded ahead: the service loads it when it starts, and virtual time does not wait for that.
 import '../../src/ops/app.ts';
@@ -173,7 +174,7 @@ export class Machine {
     globals.life = life;
     try {
       const service = await this.#inside(life, () =>
-        startService(
+        (this.#options.role === 'receiver' ? startReceiverHost : startMirrorHost)(
           this.#config(),
           processLog({ ...this.#options, life }),
           (error) => {
@@ -369,6 +370,7 @@ export class Machine {
         return { inode, wasQueueFull: isFull };
       },
       openInbox: (_, options) => this.disk.openInbox(user, options),
+      openInboxReader: () => this.disk.openInboxForReading(user),
       // A commit takes its time before it happens, and the process may be killed before it.
       later: (work) => {
         const commitMs = 0.3 + random() * 4 + this.slowCommitMs;

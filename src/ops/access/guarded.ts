@@ -6,7 +6,7 @@ import { BODY_TOO_LARGE, MAX_BODY_BYTES } from '../../store-api/contract/body-li
 import { isLoopback } from '../../platform/authority.ts';
 import { pageFiles } from '../../web/files.ts';
 import { pageHeaders } from '../../web/headers.ts';
-import { errorBody } from '../shared/api-error.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { isSafe, type OpsEnv } from '../shared/env.ts';
 import { refused } from './refusal.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { errorBody } from '../shared/api-error.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { wantsPage, type OpsEnv } from '../shared/env.ts';
 import { frame } from '../../web/frame.ts';
 

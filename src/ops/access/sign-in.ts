@@ -4,7 +4,7 @@ import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import type { Logger } from '../../platform/log.ts';
-import { errorBody } from '../shared/api-error.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { addressOf, isSafe, wantsPage, type OpsEnv, type SignedInBy } from '../shared/env.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';

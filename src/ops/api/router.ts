@@ -1,7 +1,8 @@
 /** Shared by all endpoints: parameters, lists, errors, and their descriptions. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi';
 import { describeIssues } from '../../store-api/contract/issues.ts';
-import { errorBody, errorSchema } from '../shared/api-error.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { errorSchema } from '../shared/error-schema.ts';
 import type { OpsEnv } from '../shared/env.ts';
 
 export type ApiRouter = OpenAPIHono<OpsEnv>;

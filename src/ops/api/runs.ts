@@ -2,7 +2,8 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import { countDifferences, type Run } from '../../core/runs.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
-import { errorBody, errorSchema } from '../shared/api-error.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { errorSchema } from '../shared/error-schema.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { decisionSchema, runShape } from '../shared/shapes.ts';
 import {

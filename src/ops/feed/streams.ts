@@ -2,7 +2,7 @@
 import { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Logger } from '../../platform/log.ts';
-import { errorBody } from '../shared/api-error.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { addressOf, type OpsEnv } from '../shared/env.ts';
 
 interface StreamsDeps {

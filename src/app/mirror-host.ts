@@ -1,4 +1,4 @@
-/** The whole process by its role: a receiver, a mirror, or both (docs/architecture.md#two-halves). */
+/** A process with a mirror, and with a receiver unless another process receives (docs/architecture.md#two-halves). */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { reportOf } from '../inbox/inbox-view.ts';
@@ -10,13 +10,17 @@ import type { Listener } from '../platform/listen.ts';
 import { lockIdOf } from '../sqlite/lock.ts';
 import { commandsOf } from '../platform/own-command.ts';
 import type { Logger } from '../platform/log.ts';
-import { runReceiver, type ReceiverEvents, type RunningReceiver } from '../receiver/run-receiver.ts';
+import {
+  realReceiver,
+  runReceiver,
+  type ReceiverEvents,
+  type RunningReceiver,
+} from '../receiver/run-receiver.ts';
 import { alertSender } from './alerts.ts';
 import { hasCaughtUp, startHeartbeat } from './heartbeat.ts';
-import { openMirror } from './mirror.ts';
+import { openMirror, realMirror } from './mirror.ts';
 import { listenPrivately } from './ports.ts';
-import { realPlatform, type Platform, type RunningService } from './platform.ts';
-import { startReceiverHost } from './receiver-host.ts';
+import type { Platform, RunningService } from './platform.ts';
 import { receiverSettings, runsReceiver } from './receiver-settings.ts';
 
 const MIRROR_WAIT_MS = 2_000;
@@ -24,24 +28,14 @@ const MIRROR_WAIT_MS = 2_000;
 const LAST_COMMANDS_MS = 500;
 const DRAIN_MS = 1_500;
 
-/** @param onDeath called when no webhook can be stored any more: the process must end. */
-export async function startService(
+/** @param onDeath called when no webhook can be stored any more: the process must end. @param given in place of the real ones. */
+export async function startMirrorHost(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  platform: Platform = realPlatform(),
+  given: Partial<Platform> = {},
 ): Promise<RunningService> {
-  return config.role === 'receiver'
-    ? startReceiverHost(config, log, onDeath, platform)
-    : startMirrorHost(config, log, onDeath, platform);
-}
-
-async function startMirrorHost(
-  config: Config,
-  log: Logger,
-  onDeath: (error: Error) => void,
-  platform: Platform,
-): Promise<RunningService> {
+  const platform: Platform = { ...realMirror(), ...realReceiver(), receiverThread: null, ...given };
   const monitor = new Monitor({ runsReceiver: runsReceiver(config) });
   // No webhook needs it.
   const loading = import('../ops/app.ts');
