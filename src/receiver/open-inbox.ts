@@ -1,4 +1,4 @@
-/** Locks and opens the file of the inbox. Creates it if needed, and replaces one that is damaged or too new. */
+/** Locks and opens the file of the inbox. Creates it if needed, and replaces one that is damaged or has another version. */
 import { randomBytes } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import { setAccess } from '../platform/access.ts';
