@@ -54,6 +54,8 @@ export class Heartbeats {
   #ownStart = { id: '', answered: Promise.withResolvers<true>() };
   /** null before the first heartbeat. */
   #logId: string | null = null;
+  /** Monotonic; when the last heartbeat was sent that the servers have stored. Before the first, no other host knows this one. */
+  storedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: HeartbeatsDeps) {
     this.#deps = deps;
@@ -148,7 +150,9 @@ export class Heartbeats {
       is_gone: false,
       starts: Object.fromEntries([...this.#starts].map(([hostId, { id }]) => [hostId, id])),
     });
+    const sentAtMs = performance.now();
     await engine.publish(`heartbeat.${host.hostId}`, body);
+    this.storedAtMs = sentAtMs;
   }
 
   /**

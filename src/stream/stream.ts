@@ -27,7 +27,7 @@ interface StreamDeps {
 const BACKLOG_MS = 7_000;
 /**
  * A balancer that asks each second sends nothing more to this host when the others declare that it has vanished, 7 s after its
- * last message: what they read then is complete.
+ * last heartbeat: what they read then is complete.
  */
 const UNFIT_MS = 5_000;
 const RETRY_MS = 1_000;
@@ -48,8 +48,6 @@ export class Stream {
   #failure: string | null = null;
   #setAside: SetAside | null = null;
   readonly #hosts: Hosts;
-  /** Monotonic; when the last message was sent that the servers have stored. Until one is, no mirror knows of this host. */
-  #publishedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: StreamDeps) {
     const { host, isConsumed, log } = deps;
@@ -98,7 +96,7 @@ export class Stream {
     this.#connection = new Connection(this.#deps.connect, this.#onError);
     void this.#connection.made.then((engine) => {
       engine.hear((kind, hostId, body) => this.#hear(kind, hostId, body));
-      this.#engine.resolve(this.#noticingSuccess(engine));
+      this.#engine.resolve(engine);
     });
     void this.#publisher.run(signal);
     void this.#consumer?.run(signal);
@@ -118,9 +116,9 @@ export class Stream {
     return this.#publisher.publishedSeq;
   }
 
-  /** What this host receives reaches the others. */
+  /** What this host receives reaches the others, and they miss this host if it vanishes. */
   get isPublishing(): boolean {
-    return performance.now() - this.#publishedAtMs < UNFIT_MS && this.#backlogMs < UNFIT_MS;
+    return performance.now() - this.#heartbeats.storedAtMs < UNFIT_MS && this.#backlogMs < UNFIT_MS;
   }
 
   report(): StreamReport {
@@ -199,18 +197,6 @@ export class Stream {
       this.#onError(error);
       return true;
     }
-  }
-
-  #noticingSuccess(engine: Engine): Engine {
-    return {
-      ...engine,
-      publish: async (...message) => {
-        const sentAtMs = performance.now();
-        const seq = await engine.publish(...message);
-        this.#publishedAtMs = sentAtMs;
-        return seq;
-      },
-    };
   }
 
   #hear(kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array): void {

@@ -563,6 +563,18 @@ describe('a receiver that cannot publish', () => {
     await machines.pass(6_000);
     expect(await receiver.health()).toBe(503);
   });
+
+  test('includes one whose deliveries are taken, and whose heartbeats are not: it counts as vanished', async () => {
+    const [machines, receiver, other] = await running('receiver', 'receiver');
+    receiver.refuses = (subject) => subject.startsWith('heartbeat.');
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      await receiver.receive(id);
+      await machines.pass(1_000);
+    }
+    expect(receiver.report.unpublishedRows).toBe(0);
+    expect(await receiver.health()).toBe(503);
+    expect(await other.health()).toBe(200);
+  });
 });
 
 test('a receiver that stops in order has published everything, so that it need not come back', async () => {
