@@ -52,7 +52,9 @@ export class Vanished {
     const untilMs = Date.now();
     const sinceMs = untilMs - SILENT_MS;
     await publishMissed({ why: 'stream_gap', sinceMs, untilMs, variantIds: null }, signal);
-    for (const hostId of vanished) await engine.publish(`heartbeat.${hostId}`, goneBody(publisher.streamSeq));
+    // One that was heard meanwhile has not gone: it may receive something, and vanish again.
+    const gone = vanished.filter((hostId) => hosts.silentFor(SILENT_MS).includes(hostId));
+    for (const hostId of gone) await engine.publish(`heartbeat.${hostId}`, goneBody(publisher.streamSeq));
   }
 
   /** The receivers take turns, so that one row is enough. */

@@ -466,6 +466,25 @@ describe('a receiver that vanishes without a word', () => {
     expect(mirror.isCurrent).toBe(true);
   });
 
+  test('is not gone if it comes back before the row about it is published, and may vanish again', async () => {
+    const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
+    const missed = added(mirror);
+    one.isCut = true;
+    two.refuses = (subject) => subject === 'missed';
+    await machines.pass(9_000);
+    one.isCut = false;
+    await machines.pass(3_000);
+    two.refuses = () => false;
+    while (missed().length === 0) await machines.pass(10);
+    await machines.pass(100);
+    one.refuses = () => true;
+    await one.receive('unpublished');
+    one.kill();
+    await machines.pass(20_000);
+    expect(missed()).toEqual(['stream_gap', 'stream_gap']);
+    expect(mirror.isCurrent).toBe(true);
+  });
+
   test('is not waited for by a mirror that did not hear that it is gone', async () => {
     const [machines, one, , mirror] = await running('receiver', 'receiver', 'mirror');
     mirror.isCut = true;
