@@ -92,7 +92,8 @@ export class Publisher {
     }
     if (rows.length > 0) this.#streamSeq = streamSeq;
     this.publishedSeq = upToSeq;
-    this.oldestAtMs = null;
+    // Otherwise the next flight knows, and a heartbeat that is sent before it must not say that nothing waits.
+    if (upToSeq >= this.#deps.host.lastSeq) this.oldestAtMs = null;
   }
 
   async #publish(engine: Engine, row: Row): Promise<number> {
