@@ -37,7 +37,7 @@ const DEFAULT_MAX_CONCURRENCY = 8;
 /**
  * Connects to the store; sends nothing before the first call. 5xx, network failures and timeouts are retried: reads
  * always, `createOrder` only with an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced
- * once (docs/store-api.md#errors, 4). An option that is undefined has its default. @throws TypeError, RangeError for
+ * once (docs/client-library.md#retries). An option that is undefined has its default. @throws TypeError, RangeError for
  * impossible options.
  */
 export function createClient({

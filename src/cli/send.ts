@@ -17,7 +17,7 @@ interface SendOptions {
   readonly json?: boolean;
 }
 
-/** The store accepts a 2xx only within this time (docs/store-api.md#delivery-rules, 1). */
+/** The store accepts a 2xx only within this time. */
 const ACKNOWLEDGED_WITHIN_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 

@@ -1,4 +1,4 @@
-/** For programs that call the store now and then (docs/store-api.md#errors, 4). The mirror paces its own reads. */
+/** For programs that call the store now and then (docs/client-library.md#retries). The mirror paces its own reads. */
 import { fullJitterMs, type BackoffPolicy } from './backoff.ts';
 import { sentOrderSchema } from './contract/order-schemas.ts';
 import type { ServiceClient } from './client.ts';

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:https';
 import { signBody } from '../../src/store-api/signature.ts';
 import { eventually } from '../process/wait.ts';
 
-/** The store waits no longer (docs/store-api.md#delivery-rules, 1). */
+/** The store waits no longer. */
 const ANSWER_WITHIN_MS = 1_000;
 const TICK_MS = 10;
 

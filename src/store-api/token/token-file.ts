@@ -1,4 +1,4 @@
-/** Shares one token among processes, and keeps a lockout over restarts (docs/store-api.md#authentication, 8). */
+/** Shares one token among processes, and keeps a lockout over restarts (docs/store-api.md#authentication). */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';

@@ -38,7 +38,7 @@ const DEFAULT_LIMITS: HttpLimits = {
 };
 
 /**
- * Posts over a pool of connections (docs/store-api.md#conventions, 6 and 8). After `close`, requests in flight reject
+ * Posts over a pool of connections (docs/store-api.md#conventions). After `close`, requests in flight reject
  * as `aborted`. @throws TypeError, RangeError for impossible options.
  */
 export function createHttpTransport(options: HttpTransportOptions) {
