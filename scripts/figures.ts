@@ -1,4 +1,4 @@
-/** `npm run figures`: what each promise costs in lines of source and of tests, as the table of docs/architecture.md. */
+/** `npm run figures`: prints the table of docs/architecture.md, the lines of source and tests for each promise. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -77,8 +77,8 @@ function variableList(): string {
   const items = VARIABLE_NAMES.map((name) => {
     const { meaning, kind, unset }: Variable = VARIABLES[name];
     const value = unset === undefined ? 'required' : unset === null ? 'optional' : `\`${unset}\``;
-    const file = isSecret(name) ? `, or \`${name}_FILE\`` : '';
-    return `- \`${name}\`${file} (${value}): ${meaning}.${acceptsOf(kind)}`;
+    const secret = isSecret(name) ? ', secret' : '';
+    return `- \`${name}\` (${value}${secret}): ${meaning}.${acceptsOf(kind)}`;
   });
   return items.join('\n');
 }

@@ -21,7 +21,7 @@ export const secret = kind(FILLED, (text) => (/\S/.test(text) ? new Secret(text)
 
 /** Must fit in an `Authorization` header and resist guessing. */
 export const bearerToken = kind(
-  '16 or more characters of printable ASCII, such as the output of `openssl rand -hex 32`',
+  '16 or more characters of printable ASCII, such as from `openssl rand -hex 32`',
   (text) => (/^[\x21-\x7e]{16,}$/.test(text) ? new Secret(text) : undefined),
   'secret',
 );

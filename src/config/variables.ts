@@ -50,12 +50,12 @@ export const VARIABLES = {
   TZ: optional(is.timeZone, "Time zone of `RECONCILE_CRON` and `RESYNC_CRON`; by default the system's"),
   WAREHOUSE_NAMES: optional(
     is.warehouseNames,
-    'Names of warehouses, shown with their ids; `warehouse_name` in the views and the API',
+    'Names of warehouses, for people and as `warehouse_name` in the views and the API',
   ),
   HOST: preset(LOCAL, is.host, 'Address of the public listener; `0.0.0.0` for every interface'),
   PORT: preset('8787', port, 'Port of the public listener; 0: any free port'),
-  OPS_HOST: preset(LOCAL, is.host, 'Address of the private listener; `127.0.0.1` for this machine only'),
-  OPS_PORT: preset('8788', port, 'Port of the private listener: page, API and metrics; 0: any free port'),
+  OPS_HOST: preset(LOCAL, is.host, 'Address of the private listener'),
+  OPS_PORT: preset('8788', port, 'Port of the private listener; 0: any free port'),
   OPS_TOKEN: optional(
     is.bearerToken,
     'Token of the private listener; required unless `OPS_HOST` is a loopback address',
@@ -65,10 +65,7 @@ export const VARIABLES = {
     is.secretUrl,
     'Address that gets a POST when an urgent cause begins or ends ([alerts](operating.md#metrics-and-alerts))',
   ),
-  ALERT_PING_URL: optional(
-    is.secretUrl,
-    'Address that gets a GET each minute, for a service that notices when they stop',
-  ),
+  ALERT_PING_URL: optional(is.secretUrl, 'Address that gets a GET each minute while the mirror runs'),
   STREAM_URL: optional(
     is.streamUrls,
     'NATS servers that carry deliveries between [several machines](several-machines.md)',
@@ -82,7 +79,7 @@ export const VARIABLES = {
   STREAM_PASSWORD: optional(is.secret, 'Password of `STREAM_USER`'),
   STREAM_CA_FILE: optional(
     is.certificateFile,
-    'Certificates of the authority that signed those of the NATS servers; by default those that Node knows',
+    'Certificates of the authority of the NATS servers; by default those that Node knows',
   ),
   ROLE: preset(
     'both',
@@ -92,9 +89,9 @@ export const VARIABLES = {
   ),
   STOCK_MIRROR_COMMAND: optional(
     is.plainText,
-    'How you type `stock-mirror` on this installation; remedies use it. Units, wrapper and compose file set it',
+    'How remedies name `stock-mirror`; units, wrapper and compose file set it',
   ),
-  LOG_LEVEL: preset('info', is.logLevel, 'Log output'),
+  LOG_LEVEL: preset('info', is.logLevel, 'Least severe log lines that are written'),
   LOG_FORMAT: optional(is.logFormat, 'Form of log lines; by default text on a terminal, otherwise JSON'),
 };
 

@@ -133,7 +133,7 @@ function ownPath(to: string | undefined): string {
   return to !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
 }
 
-/** The form has no address of its own, so that the fragment of a link, such as `#held_removals`, survives. */
+/** The form has no `action`: it is sent to the address of this page, so a fragment such as `#held_removals` survives. */
 function loginPage(problem: string | null, to: string): Html {
   return frame({
     title: 'Sign in',

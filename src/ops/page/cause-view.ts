@@ -10,7 +10,7 @@ export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'S
 const READ_AGAIN = rereadForm([], 'Read everything again');
 const SHOW_PRODUCTS = html`<a href="/problems/failing" role="button" class="secondary">See the products</a>`;
 
-/** What the page can do about a cause. */
+/** Links and forms of the page that help with a cause. */
 const ACTIONS: Partial<Record<CauseCode, readonly Html[]>> = {
   held_removals: [html`<a href="/problems/held" role="button">Decide about removals</a>`],
   parked_reads: [SHOW_PRODUCTS, READ_AGAIN],

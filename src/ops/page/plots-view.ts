@@ -131,7 +131,7 @@ export function plotsView(lastDay: readonly (Minute | null)[], endMs: number, sp
 
 interface Drawing {
   readonly summed: Summed;
-  /** What all plots have. */
+  /** Common to all plots: the times and marks. */
   readonly shared: object;
 }
 

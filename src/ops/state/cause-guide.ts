@@ -1,9 +1,9 @@
-/** What an operator asks about a cause beyond its message and remedy. docs/causes.md and the page show all four. */
+/** Titles, losses and ends of the causes. docs/causes.md and the page show them with each message and remedy. */
 import type { CauseCode } from './causes.ts';
 
 interface Guide {
   readonly title: string;
-  /** What the cause costs while it lasts; with a critical one, no value is trusted. */
+  /** Webhooks or history lost while the cause lasts. The severity shows whether values are trusted. */
   readonly lost: string;
   /** How to know that it is over. */
   readonly over: string;
