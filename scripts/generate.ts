@@ -77,8 +77,9 @@ function variableList(): string {
   const items = VARIABLE_NAMES.map((name) => {
     const { meaning, kind, unset }: Variable = VARIABLES[name];
     const value = unset === undefined ? 'required' : unset === null ? 'optional' : `\`${unset}\``;
-    const secret = isSecret(name) ? ', secret' : '';
-    return `- \`${name}\` (${value}${secret}): ${meaning}.${acceptsOf(kind)}`;
+    const range = /^a whole number (from .*)$/.exec(kind.accepts)?.[1];
+    const facts = [value, ...(isSecret(name) ? ['secret'] : []), ...(range === undefined ? [] : [range])];
+    return `- \`${name}\` (${facts.join(', ')}): ${meaning}.${range === undefined ? acceptsOf(kind) : ''}`;
   });
   return items.join('\n');
 }

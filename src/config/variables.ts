@@ -29,22 +29,17 @@ export const VARIABLES = {
     'Maximum number of requests per second to the store',
   ),
   DATABASE_PATH: preset('./data/stock-mirror.db', is.databaseFile, 'Database file; its folder is created'),
-  RETENTION_DAYS: preset(
-    '30',
-    is.wholeNumber(1, 3650),
-    'Days that deliveries and changes are kept, also by a receiver [without a mirror](several-machines.md#upkeep)',
-  ),
+  RETENTION_DAYS: preset('30', is.wholeNumber(1, 3650), 'Days that deliveries and changes are kept'),
   RECONCILE_CRON: preset(
     '*/15 * * * *',
     is.schedule,
     'Cron times at which products whose reads the store refused are tried again. With `off`, there are no ' +
-      '[scheduled reads](architecture.md#schedule) except after losses, and no value counts as unchecked',
+      'scheduled reads except after losses, and no value counts as unchecked',
   ),
   VERIFY_WITHIN_HOURS: preset(
     '2',
     is.wholeNumber(1, 720),
-    'Every product is read at least this often, by [scheduled reads](architecture.md#schedule); ' +
-      'they take at most a fifth of `SERVICE_MAX_RPS`',
+    'Every product is read at least this often, by [scheduled reads](architecture.md#schedule)',
   ),
   RESYNC_CRON: preset('0 3 * * *', is.schedule, 'Cron times at which the whole catalogue is read'),
   TZ: optional(is.timeZone, "Time zone of `RECONCILE_CRON` and `RESYNC_CRON`; by default the system's"),
@@ -65,7 +60,7 @@ export const VARIABLES = {
     is.secretUrl,
     'Address that gets a POST when an urgent cause begins or ends ([alerts](operating.md#metrics-and-alerts))',
   ),
-  ALERT_PING_URL: optional(is.secretUrl, 'Address that gets a GET each minute while the mirror runs'),
+  ALERT_PING_URL: optional(is.secretUrl, 'Address that gets a GET each minute'),
   STREAM_URL: optional(
     is.streamUrls,
     'NATS servers that carry deliveries between [several machines](several-machines.md)',
