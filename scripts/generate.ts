@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { FILLED, plain } from '../src/config/kinds.ts';
+import { certificateFile, host, plain, plainText, secret, secretUrl } from '../src/config/kinds.ts';
 import {
   isSecret,
   VARIABLE_NAMES,
@@ -59,8 +59,11 @@ function envEntry(name: VariableName): string {
   return `\n${text}${line}\n`;
 }
 
-function acceptsOf({ accepts }: Variable['kind']): string {
-  return accepts === FILLED ? '' : ` Accepts ${accepts}.`;
+/** The meaning of a variable says what these accept. */
+const OBVIOUS: ReadonlySet<Variable['kind']> = new Set([plainText, secret, host, secretUrl, certificateFile]);
+
+function acceptsOf(kind: Variable['kind']): string {
+  return OBVIOUS.has(kind) ? '' : ` Accepts ${kind.accepts}.`;
 }
 
 function comment(text: string): string {

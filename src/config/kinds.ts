@@ -15,13 +15,13 @@ function kind<T>(accepts: string, parse: Kind<T>['parse'], shown: Kind<T>['shown
   return { accepts, parse, shown };
 }
 
-export const FILLED = 'any text that is not blank';
+const FILLED = 'any text that is not blank';
 export const plainText = kind(FILLED, (text) => (/\S/.test(text) ? text : undefined), 'hidden');
 export const secret = kind(FILLED, (text) => (/\S/.test(text) ? new Secret(text) : undefined), 'secret');
 
 /** Must fit in an `Authorization` header and resist guessing. */
 export const bearerToken = kind(
-  '16 or more characters of printable ASCII, such as from `openssl rand -hex 32`',
+  '16 or more printable ASCII characters (`openssl rand -hex 32`)',
   (text) => (/^[\x21-\x7e]{16,}$/.test(text) ? new Secret(text) : undefined),
   'secret',
 );

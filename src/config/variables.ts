@@ -42,7 +42,7 @@ export const VARIABLES = {
     'Every product is read at least this often, by [scheduled reads](architecture.md#schedule)',
   ),
   RESYNC_CRON: preset('0 3 * * *', is.schedule, 'Cron times at which the whole catalogue is read'),
-  TZ: optional(is.timeZone, "Time zone of `RECONCILE_CRON` and `RESYNC_CRON`; by default the system's"),
+  TZ: optional(is.timeZone, "Time zone of the cron times; by default the system's"),
   WAREHOUSE_NAMES: optional(
     is.warehouseNames,
     'Names of warehouses, for people and as `warehouse_name` in the views and the API',
@@ -74,7 +74,7 @@ export const VARIABLES = {
   STREAM_PASSWORD: optional(is.secret, 'Password of `STREAM_USER`'),
   STREAM_CA_FILE: optional(
     is.certificateFile,
-    'Certificates of the authority of the NATS servers; by default those that Node knows',
+    'PEM file with the certificates of the authority of the NATS servers; by default those that Node knows',
   ),
   ROLE: preset(
     'both',
@@ -84,7 +84,7 @@ export const VARIABLES = {
   ),
   STOCK_MIRROR_COMMAND: optional(
     is.plainText,
-    'How remedies name `stock-mirror`; units, wrapper and compose file set it',
+    'How remedies name `stock-mirror`; units and containers set it',
   ),
   LOG_LEVEL: preset('info', is.logLevel, 'Least severe log lines that are written'),
   LOG_FORMAT: optional(is.logFormat, 'Form of log lines; by default text on a terminal, otherwise JSON'),
