@@ -35,6 +35,8 @@ export class Consumer {
   #startsAtSeq: number | null = null;
   /** Everything that was in the log when this host started is here. */
   hasCaughtUp = false;
+  /** Nothing is read since then, and the log may be another one, whose numbers mean nothing here; null while it is read. */
+  unreadSinceMs: number | null = null;
 
   constructor(deps: ConsumerDeps) {
     this.#deps = deps;
@@ -49,10 +51,12 @@ export class Consumer {
       try {
         await engine.prepare();
         await this.#findPosition(engine);
+        this.unreadSinceMs = null;
         await this.#read(engine, signal);
       } catch (error) {
         if (!signal.aborted) this.#deps.onError(error);
       }
+      this.unreadSinceMs ??= this.#deps.host.now();
       await wait(RETRY_MS, undefined, { ref: false, signal }).catch(() => undefined);
     }
   }

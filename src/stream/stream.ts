@@ -129,7 +129,9 @@ export class Stream {
     const isMirror = isConsumed && silentSinceMs === null;
     const sinceMs = Math.min(
       this.#publisher.oldestAtMs ?? Infinity,
-      isMirror ? this.#hosts.sureUntilMs(nowMs) : Infinity,
+      isMirror
+        ? Math.min(this.#hosts.sureUntilMs(nowMs), this.#consumer?.unreadSinceMs ?? Infinity)
+        : Infinity,
     );
     const hasCaughtUp = this.#consumer === null || (this.#consumer.hasCaughtUp && this.#hosts.haveAllArrived);
     return {

@@ -240,6 +240,30 @@ test('a stream that is created again under running hosts is one gap, after which
   expect(missed()).toEqual(['stream_gap']);
 });
 
+test('a mirror that cannot look at a stream that was created again is not current', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  await receiver.receive('a', 'b', 'c');
+  mirror.kill();
+  const { servers } = machines;
+  let isRefused = false;
+  mirror.broken = {
+    log: () => (isRefused ? Promise.reject(new Error('no answer')) : servers.connect().log()),
+  };
+  await mirror.start();
+  await machines.pass(10_000);
+  expect(mirror.isCurrent).toBe(true);
+  isRefused = true;
+  servers.recreate();
+  await receiver.receive('d');
+  await machines.pass(10_000);
+  // Although the new numbers are below its position.
+  expect(mirror.isCurrent).toBe(false);
+  isRefused = false;
+  await machines.pass(5_000);
+  expect(mirror.whys.at(-1)).toBe('stream_gap');
+  expect(mirror.isCurrent).toBe(true);
+});
+
 test('messages that are dropped after a mirror has looked at the stream are a gap', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   const missed = added(mirror);
