@@ -100,11 +100,15 @@ export class Consumer {
     this.#lookWhetherCaughtUp();
   }
 
-  /** @returns null for this host's own `missed` rows. Its own deliveries are recognised by their hash. */
-  #rowOf({ subject, body, hostId }: LogMessage): NewRow | null {
+  /**
+   * @returns null for this host's own `missed` rows, unless they may be later than its inbox, which an older copy may have
+   * replaced. Its own deliveries are recognised by their hash.
+   */
+  #rowOf({ seq, subject, body, hostId }: LogMessage): NewRow | null {
     if (subject === 'deliveries') return { kind: 'delivery', body };
     if (subject === 'tests') return { kind: 'test', body };
-    return hostId === this.#deps.host.hostId ? null : { kind: 'missed', body };
+    const isOfThisRun = seq > (this.#startsAtSeq ?? Infinity);
+    return isOfThisRun && hostId === this.#deps.host.hostId ? null : { kind: 'missed', body };
   }
 
   #gap(): NewRow {

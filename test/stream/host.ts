@@ -1,8 +1,9 @@
 /** Hosts of one stream, with real receivers and inboxes but no socket, on virtual time. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { openInboxReader } from '../../src/inbox/inbox-file.ts';
+import { inboxPath, openInboxReader } from '../../src/inbox/inbox-file.ts';
 import { readMissed, type Missed } from '../../src/inbox/missed.ts';
 import type { StreamReport } from '../../src/inbox/report.ts';
 import { openInboxWriter, type InboxWriter } from '../../src/receiver/inbox-writer.ts';
@@ -194,6 +195,13 @@ export class Host {
   lose(): void {
     this.kill();
     this.#path = newPath();
+  }
+
+  /** Call it while the host is stopped. @returns puts the disk back as it is now. */
+  copyDisk(): () => void {
+    const path = inboxPath(this.#path);
+    const copy = readFileSync(path);
+    return () => writeFileSync(path, copy);
   }
 
   /** In order. */

@@ -385,6 +385,26 @@ test('a host that receives and mirrors does not take its own rows again', async 
   expect(both.isCurrent).toBe(true);
 });
 
+test('a host whose disk is an older copy takes its own rows again', async () => {
+  const [machines, both, other] = await running('both', 'receiver');
+  const missed = added(both);
+  await both.stop();
+  const restore = both.copyDisk();
+  await both.start();
+  await machines.pass(5_000);
+  other.kill();
+  await machines.pass(10_000);
+  await other.start();
+  await machines.pass(5_000);
+  expect(missed()).toEqual(['stream_gap']);
+  await both.stop();
+  restore();
+  await both.start();
+  await machines.pass(5_000);
+  expect(missed()).toEqual(['stream_gap']);
+  expect(both.isCurrent).toBe(true);
+});
+
 test('the quick restart of one receiver of two is no missed time', async () => {
   const [machines, one, two, mirror] = await running('receiver', 'both', 'mirror');
   const missed = added(mirror);
