@@ -128,7 +128,7 @@ export class Stream {
     const silentSinceMs = this.#hosts.silentSinceMs(nowMs);
     const isMirror = isConsumed && silentSinceMs === null;
     const sinceMs = Math.min(
-      this.#publisher.oldestAtMs ?? Infinity,
+      nowMs - this.#backlogMs,
       isMirror
         ? Math.min(this.#hosts.sureUntilMs(nowMs), this.#consumer?.unreadSinceMs ?? Infinity)
         : Infinity,
@@ -171,7 +171,10 @@ export class Stream {
 
   get #backlogMs(): number {
     const { oldestAtMs } = this.#publisher;
-    return oldestAtMs === null ? 0 : Math.max(0, this.#deps.host.now() - oldestAtMs);
+    if (oldestAtMs === null) return 0;
+    const ageMs = this.#deps.host.now() - oldestAtMs;
+    // After a step back of the clock, nobody knows how long the row has waited.
+    return ageMs < 0 ? BACKLOG_MS : ageMs;
   }
 
   /** Finds the hosts that may have published before this one could hear them. */

@@ -71,6 +71,8 @@ export class Host {
   isDiskFull = false;
   /** No message reaches the servers or comes from them. */
   isCut = false;
+  /** Of the wall clock. */
+  offsetMs = 0;
   /** The webhook secret, from the next start on. */
   secret = 'secret';
   #fetch: Fetch | null = null;
@@ -83,7 +85,14 @@ export class Host {
 
   async start(port: Port = 'own'): Promise<void> {
     this.#life = newLife();
-    await HOSTS.run({ life: this.#life, wallOffsetMs: 0 }, () => this.#start(port));
+    const offsetMs = (): number => this.offsetMs;
+    const host = {
+      life: this.#life,
+      get wallOffsetMs() {
+        return offsetMs();
+      },
+    };
+    await HOSTS.run(host, () => this.#start(port));
   }
 
   async #start(port: Port): Promise<void> {
@@ -100,8 +109,8 @@ export class Host {
         inbox,
         host: {
           wallMs: Date.now,
-          sinceBootMs: () => Date.now() - T0 + 60_000,
-          monotonicMs: () => Date.now() - T0,
+          sinceBootMs: () => this.#machines.time.nowMs - T0 + 60_000,
+          monotonicMs: () => this.#machines.time.nowMs - T0,
           bootId: 'boot',
         },
         log: pino({ level: 'silent' }),

@@ -940,6 +940,18 @@ test('a mirror shows the backlog of a receiver whose heartbeats arrive', async (
   expect(mirror.isCurrent).toBe(true);
 });
 
+test('rows that wait while the clock of their host is set back have waited for an unknown time', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  receiver.refuses = (subject) => subject === 'deliveries';
+  await receiver.receive('a');
+  await machines.pass(1_000);
+  receiver.offsetMs = -5 * MINUTE;
+  await machines.pass(20_000);
+  expect(mirror.report.silentSinceMs).toBeNull();
+  expect(mirror.isCurrent).toBe(false);
+  expect(await receiver.health()).toBe(503);
+});
+
 test('connects once the servers are reached', async () => {
   const machines = new Machines();
   const host = machines.host('both');
