@@ -1,7 +1,7 @@
 /** One test per rule of the contract, over real sockets. */
 import { expect, test } from 'vitest';
 import type { Variant } from '../../src/sandbox/world/model.ts';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { manualTime, steer, withReceiver, lamp, recipient, type Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
 import { createRaw, type Answer, type Raw } from './raw.ts';
@@ -35,20 +35,19 @@ export function rule(
 ): void {
   test(`${[ids].flat().join(', ')}: ${name}`, async () => {
     expect.hasAssertions();
-    await run(await contextFor());
+    await run(await newContext());
   });
 }
 
 /** At least one of each kind; with the lamp one more than a default page. */
 const PRODUCTS = 20;
 
-export async function contextFor(options: SandboxOptions = {}): Promise<Context> {
+async function newContext(): Promise<Context> {
   const time = manualTime(Date.now());
   const { sandbox, receiver } = await withReceiver({
     products: PRODUCTS,
     now: time.now,
     timers: time.timers,
-    ...options,
   });
   const variant = lamp(sandbox, { sku: 'LAMP-1' });
   variant.price = '250.00';

@@ -17,11 +17,11 @@ type SeenAnswer = Exchange & {
 };
 type SeenWebhook = { readonly headers: HeadersLike; readonly body: unknown };
 
-export class ContractError extends Error {
+class ContractError extends Error {
   override readonly name = 'ContractError';
 }
 
-/** The store's API as documented. One object, since schemas are compiled once per document. */
+/** The store's answers and webhooks as documented. One object, since schemas are compiled once per document. */
 export const STORE_API = document as object;
 
 /** Checks status, headers and body. */
