@@ -10,12 +10,10 @@ import { comeToRest } from './rest.ts';
 import { checkTheEnd } from './the-end.ts';
 import { VirtualTime, WORLD } from './virtual-time.ts';
 import { checkFeedTrust } from './watch/feed-trust.ts';
-import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
 
 export interface Outcome {
   readonly faults: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
-  readonly wrongness: Wrongness;
   readonly virtualMs: number;
   readonly fingerprint: string;
 }
@@ -42,7 +40,6 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Out
 
 async function play(cast: Cast): Promise<Outcome> {
   const { plan, time, report } = cast;
-  const wrongness = new WrongnessMeter();
   const onRejection = (error: unknown): void => report.fault(`unhandled: ${describe(error)}`);
   process.on('unhandledRejection', onRejection);
   try {
@@ -54,7 +51,7 @@ async function play(cast: Cast): Promise<Outcome> {
         cast.performer.perform(step.action);
       });
     }
-    sampleAgain(cast, wrongness);
+    sampleAgain(cast);
     pollAgain(cast, createRandom(plan.seed, 'consumer'));
     const isOver = (): boolean => report.hasFault;
     await time.runUntil(plan.startMs + plan.activeMs, isOver);
@@ -66,19 +63,18 @@ async function play(cast: Cast): Promise<Outcome> {
   return {
     faults: report.faults,
     counts: report.counts,
-    wrongness: wrongness.total,
     virtualMs: time.nowMs - plan.startMs,
     fingerprint: `${time.steps}/${time.nowMs}/${cast.calls.details}/${cast.answered.count}`,
   };
 }
 
-function sampleAgain(cast: Cast, wrongness: WrongnessMeter): void {
+function sampleAgain(cast: Cast): void {
   if (cast.isDisturbed()) cast.undisturbed.note();
-  reading(cast, (db) => sample(cast, db, wrongness));
-  cast.time.after(SAMPLE_EVERY_MS, WORLD, () => sampleAgain(cast, wrongness));
+  reading(cast, (db) => sample(cast, db));
+  cast.time.after(SAMPLE_EVERY_MS, WORLD, () => sampleAgain(cast));
 }
 
-function sample(cast: Cast, db: Db, wrongness: WrongnessMeter): void {
+function sample(cast: Cast, db: Db): void {
   const { plan, service } = cast;
   checkFeedTrust(db, cast.report.fault);
   if (isAllApplied(db)) {
@@ -87,7 +83,6 @@ function sample(cast: Cast, db: Db, wrongness: WrongnessMeter): void {
   }
   if (!cast.isHealing) cast.seen.check(db, service);
   cast.checkMoved(db);
-  wrongness.sample(db, service, SAMPLE_EVERY_MS);
   checkWayIn(cast, db);
   cast.calm?.check(db);
   if (plan.isStoreTrue) checkTrusted(cast, db);
