@@ -5,7 +5,6 @@ import { Network } from './network/network.ts';
 import { Reads } from './network/reads.ts';
 import type { Transmitter } from './network/transmit.ts';
 import type { Access } from './shared/errors.ts';
-import { AddressBook } from './world/address-book.ts';
 import { Clock, systemTimers, type Timers } from './world/clock.ts';
 import { Factory, fillCatalogue } from './world/catalogue.ts';
 import { Ids } from './world/ids.ts';
@@ -14,6 +13,7 @@ import { createOrderDesk } from './world/order-desk.ts';
 import { createRandom } from './world/random.ts';
 import { createTraffic } from './world/traffic.ts';
 import { Truth } from './world/truth.ts';
+import { ownAddresses } from './world/wares.ts';
 
 export interface StoreOptions {
   /** The same seed gives the same catalogue, operations and faults. Default 1. */
@@ -86,7 +86,10 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
   const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
   // A separate stream, so that orders do not change the ids of later products.
   const recordIds = new Ids(stream('records'));
-  const addresses = new AddressBook({ ids: recordIds });
+  /** Primary first, then oldest; the first is the default sender. The oldest is not primary, so that confusing them shows. */
+  const addresses = ownAddresses
+    .map((address, index) => ({ id: recordIds.next(), ...address, is_primary: index === 1 }))
+    .sort((a, b) => Number(b.is_primary) - Number(a.is_primary));
   const orderDesk = createOrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
 
   const reads = new Reads({ random: stream('reads'), clock });

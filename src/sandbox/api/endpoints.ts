@@ -72,7 +72,7 @@ export function endpointsOf(store: Store): Endpoint[] {
       bodyOptional: true,
       isDeniable: true,
       answer: ({ limit = 100, offset = 0 }, { requestId }) => {
-        const { page, ...rest } = pageOf(addresses.own(), { limit, offset });
+        const { page, ...rest } = pageOf(addresses, { limit, offset });
         return { request_id: requestId, addresses: page, ...rest };
       },
     }),

@@ -1,5 +1,4 @@
 import { ApiError, OperationError, type Access } from '../shared/errors.ts';
-import type { AddressBook } from './address-book.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Variant } from './model.ts';
@@ -10,7 +9,8 @@ import type { Truth } from './truth.ts';
 export function createOrderDesk(deps: {
   readonly truth: Truth;
   readonly operations: OrderOperations;
-  readonly addresses: AddressBook;
+  /** The store's own. */
+  readonly addresses: readonly { readonly id: string }[];
   readonly access: Access;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -34,14 +34,13 @@ export function createOrderDesk(deps: {
     return order as PlacedOrder;
   };
 
-  const checkAddresses = ({
-    sender_address_id: senderId,
-    recipient_address_id: recipientId,
-  }: NewOrder): void => {
-    if (senderId !== undefined && addresses.findOwn(senderId) === undefined)
-      throw noSuchAddress('sender_address_id');
-    if (recipientId !== undefined && addresses.find(recipientId) === undefined)
-      throw noSuchAddress('recipient_address_id');
+  /** The same text whether it does not exist or belongs to another store ("Errors" rule 1). */
+  const checkAddresses = (request: NewOrder): void => {
+    for (const field of ['sender_address_id', 'recipient_address_id'] as const) {
+      const sought = request[field];
+      if (sought === undefined || addresses.some(({ id }) => id === sought)) continue;
+      throw refused(field, 'no such address for this store');
+    }
   };
 
   const reserve = (lines: readonly OrderLine[]): Order => {
@@ -87,8 +86,6 @@ export function createOrderDesk(deps: {
       });
       checkAddresses(request);
       const stock = reserve(lines);
-      // An address given in full is stored once everything else is valid.
-      if (request.recipient_address !== undefined) addresses.addCustomers(request.recipient_address);
       const order = operations.orders.place(stock, { request, isPaid: false, shipments: [] });
       if (request.ship_before_pay === true) bookCourier(order);
       if (expirationTimeMs !== undefined) {
@@ -129,11 +126,6 @@ function variantOf(truth: Truth, line: NewOrder['products'][number], field: stri
 
 function refused(field: string, why: string): ApiError {
   return new ApiError(400, 'invalid_request', `${field}: ${why}`);
-}
-
-/** The same text whether it does not exist or belongs to another store ("Errors" rule 1). */
-function noSuchAddress(field: string) {
-  return refused(field, 'no such address for this store');
 }
 
 /** The contract leaves the answer to an oversold line open: 400, as for any wrong field. */

@@ -58,7 +58,7 @@ const addressFields = {
 };
 
 /** An address in a request ("Address"). A shipping label needs more than the name. */
-export const addressInputSchema = z.strictObject(addressFields);
+const addressInputSchema = z.strictObject(addressFields);
 
 /** A stored address in an answer ("OrderAddress"): an odd field must not cost the caller the whole list. */
 const addressSchema = z.looseObject({
