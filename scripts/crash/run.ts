@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createRandom } from '../../src/sandbox/world/random.ts';
-import { Consumer } from './consumer.ts';
+import { CrashConsumer } from './consumer.ts';
 import { startMirror, verify, type Mirror, type Role } from './mirror.ts';
 
 export interface CrashOptions {
@@ -50,7 +50,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     changesSeen: 0,
     problems: [],
   };
-  const consumer = new Consumer(path);
+  const consumer = new CrashConsumer(path);
   const answered = new Set<string>();
   const toFind = new Set<string>();
   const sandbox = await startSandbox({ seed, products });

@@ -38,6 +38,8 @@ export class Consumer {
   readonly #quantities = new Map<string, number>();
   readonly #rows = new Map<string, StockRow>();
   epochs = 0;
+  /** Rows of the feed. */
+  seen = 0;
 
   constructor(fault: (what: string) => void) {
     this.#fault = fault;
@@ -96,6 +98,7 @@ export class Consumer {
     for (const change of changes) {
       if (change.seq <= this.#lastSeq) this.#fault(`change ${change.seq} came after ${this.#lastSeq}`);
       this.#lastSeq = change.seq;
+      this.seen += 1;
       if (change.warehouse_id === null) continue;
       const key = keyOf({ ...change, warehouse_id: change.warehouse_id });
       const held = this.#quantities.get(key) ?? null;
