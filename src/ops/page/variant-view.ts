@@ -61,7 +61,7 @@ function gapWords({ kind, fromQty, toQty }: VariantView['gaps'][number]): Html {
 }
 
 function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
-  const { gaps, readRequest, failure, goneAtMs, lookupAtMs, variant } = view;
+  const { gaps, readRequest, goneAtMs, lookupAtMs, variant } = view;
   const lines: Html[] = [];
   if (goneAtMs !== null)
     lines.push(html`The store no longer has it; the mirror removed it ${ago(goneAtMs, nowMs)}.`);
@@ -84,11 +84,11 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
       ${requestReasonWords(readRequest.reason)}; requested ${ago(readRequest.firstMadeAtMs, nowMs)}.`,
     );
   }
-  if (failure !== null)
+  if (readRequest !== null && readRequest.failedAtMs !== null)
     lines.push(
-      html`The last read of its product failed ${ago(failure.failedAtMs, nowMs)}:
-      ${marked(failure.lastError ?? '')}
-      ${failure.parked === 1 ? 'The schedule or a resync will try again.' : html`The next attempt is at ${instant(failure.retryAtMs)}.`}`,
+      html`The last read of its product failed ${ago(readRequest.failedAtMs, nowMs)}:
+      ${marked(readRequest.lastError ?? '')}
+      ${readRequest.parked === 1 ? 'The schedule or a resync will try again.' : html`The next attempt is at ${instant(readRequest.retryAtMs)}.`}`,
     );
   if (lines.length === 0 && variant.suspect)
     lines.push(html`It may have changed during downtime, or the store does not show its warehouses.`);

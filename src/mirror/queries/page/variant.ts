@@ -42,7 +42,6 @@ const GAPS = query((params: Params<{ variantId: string }>) =>
 );
 
 type DueRead = Readonly<RowOf<typeof DUE_READ>>;
-type FailedRead = DueRead & { readonly failedAtMs: number };
 
 export interface VariantView extends Omit<RowOf<typeof VARIANT>, 'readAtMs'> {
   readonly variant: StockVariant;
@@ -50,7 +49,6 @@ export interface VariantView extends Omit<RowOf<typeof VARIANT>, 'readAtMs'> {
   readonly hasMore: boolean;
   readonly gaps: readonly Gap[];
   readonly readRequest: DueRead | null;
-  readonly failure: FailedRead | null;
   /** When the last read of its product was sent; null: it was not read yet. */
   readonly readAtMs: number | null;
 }
@@ -64,7 +62,6 @@ export function variantView(
   const [variant] = variantsWithLevels(db, [variantId]);
   if (row === undefined || variant === undefined) return null;
   const { readAtMs, ...shown } = row;
-  const dueRead = DUE_READ.get(db, { productId: variant.productId });
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const changes = changesOf(db, { variantId, beforeSeq, limit: limit + 1 });
   return {
@@ -73,12 +70,7 @@ export function variantView(
     changes: changes.slice(0, limit),
     hasMore: changes.length > limit,
     gaps: GAPS.all(db, { variantId }),
-    readRequest: dueRead ?? null,
-    failure: hasFailed(dueRead) ? dueRead : null,
+    readRequest: DUE_READ.get(db, { productId: variant.productId }) ?? null,
     readAtMs: readAtMs === null || readAtMs <= 0 ? null : readAtMs,
   };
-}
-
-function hasFailed(read: DueRead | undefined): read is FailedRead {
-  return read !== undefined && read.failedAtMs !== null;
 }
