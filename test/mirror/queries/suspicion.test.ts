@@ -1,8 +1,7 @@
-/** `suspect` (docs/reading-the-mirror.md#views). */
+/** `suspect` (docs/reading-the-mirror.md#views), as far as `why_not` of `mirror_sellable` does not show it. */
 import { describe, expect, test } from 'vitest';
 import { status } from '../../../src/mirror/queries/status.ts';
 import { beats, delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
-import { missedAt } from '../../core/builders.ts';
 
 const tea = (qty: number) =>
   detail('10', [
@@ -42,22 +41,6 @@ describe('a row is suspect', () => {
     expect(suspects(writer)).toEqual([]);
   });
 
-  test('while a read request marks it', () => {
-    const writer = quiet();
-    writer.requestReads('not_stored', ['10']);
-    expect(suspects(writer)).toEqual(ALL);
-    expect(status(writer.db).suspect_count).toBe(3);
-  });
-
-  test('while its product was not read since a downtime', () => {
-    const writer = quiet();
-    writer.append(missedAt(T0 + 1_000));
-    expect(suspects(writer)).toEqual(ALL);
-    expect(status(writer.db).suspect_count).toBe(3);
-    writer.read('10', tea(5), T0 + 10_000);
-    expect(suspects(writer)).toEqual([]);
-  });
-
   test('while no read shows it, because its variant is sold by its total', () => {
     const pulled = (total: number) => detail('10', [{ id: '100', levels: null, total }]);
     const writer = new DirectWriter();
@@ -85,13 +68,6 @@ describe('a row is suspect', () => {
     expect(checkedSince(T0 + 20_001)).toEqual({ suspects: ALL, count: 3 });
     writer.read('10', tea(4), T0 + 40_000);
     expect(checkedSince(T0 + 40_000)).toEqual({ suspects: [], count: 0 });
-  });
-
-  test('while no read has shown its variant', () => {
-    const writer = quiet();
-    writer.deliver(delivery('a', item({ id: '999' })), T0);
-    expect(suspects(writer)).toEqual(['999/1']);
-    expect(status(writer.db).suspect_count).toBe(1);
   });
 });
 
