@@ -1,13 +1,13 @@
 /** `npm run bench`: throughput and latency of the mirror, measured from outside its process. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Row } from './bench/question.ts';
 import { QUESTIONS } from './bench/questions.ts';
 
-const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
+const USAGE = `npm run bench -- [--only a,b] [--quick]
 
 ${Object.entries(QUESTIONS)
   .map(([name, { title }]) => `  ${name}  ${title}`)
@@ -15,7 +15,6 @@ ${Object.entries(QUESTIONS)
 
   --only   these questions alone
   --quick  shorter runs and smaller catalogues; without it, d reads a million products
-  --json   write the results to this file too
 
 Exit codes: 0 measured, 1 a ratio is far from its target or a measurement failed, 2 wrong usage.`;
 
@@ -30,7 +29,6 @@ function options() {
       options: {
         only: { type: 'string', default: Object.keys(QUESTIONS).join(',') },
         quick: { type: 'boolean', default: false },
-        json: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
     }).values;
@@ -39,7 +37,7 @@ function options() {
   }
 }
 
-const { only, quick, json, help } = options();
+const { only, quick, help } = options();
 if (help) {
   console.log(USAGE);
   process.exit(0);
@@ -69,5 +67,4 @@ const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${pr
 console.log(`\n${machine}\n`);
 for (const { question, what, result, target, met } of rows)
   console.log(`${question}  ${what}\n   ${result}   (${target}: ${met ? 'met' : 'MISSED'})`);
-if (json !== undefined) writeFileSync(json, `${JSON.stringify({ machine, quick, rows }, null, 2)}\n`);
 if (rows.some(({ fails }) => fails)) process.exitCode = 1;

@@ -54,7 +54,6 @@ export function burst(bench: Bench): Promise<Row> {
         target: '≥ 0.8',
         met: ratio >= 0.8,
         fails: ratio < 0.1,
-        values: { perSecond: ours, barePerSecond: bare, ratio },
       };
     } finally {
       await baseline.end();
@@ -104,7 +103,6 @@ export function visible(bench: Bench): Promise<Row> {
         target: 'p99 ≤ 100 ms',
         met: p99 <= 100,
         fails: false,
-        values: { p50, p99, max },
       };
     } finally {
       db.close();
@@ -146,7 +144,6 @@ export function size(bench: Bench): Promise<Row> {
         target: '≤ 1.1',
         met: ratio <= 1.1,
         fails: ratio > 2.2,
-        values: { levels: large, bigUs, littleUs, ratio },
       };
     }),
   );

@@ -16,7 +16,6 @@ export interface Row {
   readonly met: boolean;
   /** Only a ratio fails the run, and only one that a busy machine does not explain. */
   readonly fails: boolean;
-  readonly values: Readonly<Record<string, number>>;
 }
 
 export const CONNECTIONS = 256;
