@@ -2,7 +2,6 @@
 export const noLiteralSpread = {
   meta: {
     type: 'suggestion',
-    fixable: 'code',
     messages: { literal: 'Write the properties directly, without a spread of a literal.' },
   },
   create(context) {
@@ -11,15 +10,7 @@ export const noLiteralSpread = {
         const { argument } = node;
         const isAsserted = argument.type === 'TSAsExpression' || argument.type === 'TSSatisfiesExpression';
         const literal = isAsserted ? argument.expression : argument;
-        if (literal.type !== 'ObjectExpression') return;
-        context.report({
-          node,
-          messageId: 'literal',
-          fix: (fixer) => {
-            const properties = context.sourceCode.getText(literal).slice(1, -1).trim().replace(/,$/, '');
-            return isAsserted || properties === '' ? null : fixer.replaceText(node, properties);
-          },
-        });
+        if (literal.type === 'ObjectExpression') context.report({ node, messageId: 'literal' });
       },
     };
   },
