@@ -7,15 +7,15 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { decimal, whole } from '../src/cli/shared/flags.ts';
 import { broken, BROKEN_RULES, type BrokenRule } from './broken-rules/rules.ts';
-import { positiveNumber } from './number-option.ts';
 
 const { seeds, minutes, only } = new Command('npm run broken-rules --')
   .description(
     'Breaks rules of receiving and of the way in, one at a time in a copy of the program; the simulation must see each.',
   )
-  .option('--seeds <n>', 'of the simulation, for each rule', positiveNumber, 40)
-  .option('--minutes <m>', 'begin no further seed of a rule after this time', positiveNumber, 3)
+  .option('--seeds <n>', 'of the simulation, for each rule', whole(1, 1e6), 40)
+  .option('--minutes <m>', 'begin no further seed of a rule after this time', decimal(0, 1e6), 3)
   .option('--only <text>', 'only rules whose name contains the text')
   .parse()
   .opts<{ seeds: number; minutes: number; only?: string }>();

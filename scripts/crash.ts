@@ -8,15 +8,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { whole } from '../src/cli/shared/flags.ts';
 import { crash, type CrashReport } from './crash/run.ts';
-import { numberFromZero, positiveNumber } from './number-option.ts';
 
 const { kills, seed, rate, products } = new Command('npm run crash --')
   .description('Kills the mirror at seeded instants while webhooks arrive, and looks for what was lost.')
-  .option('--kills <n>', 'how many', positiveNumber, 50)
-  .option('--seed <seed>', 'kills at the same instants again', numberFromZero, Date.now() % 1e6)
-  .option('--rate <n>', 'webhooks per second', positiveNumber, 400)
-  .option('--products <n>', 'products of the store', positiveNumber, 80)
+  .option('--kills <n>', 'how many', whole(1, 1e6), 50)
+  .option('--seed <seed>', 'kills at the same instants again', whole(0, 1e9), Date.now() % 1e6)
+  .option('--rate <n>', 'webhooks per second', whole(1, 1e4), 400)
+  .option('--products <n>', 'products of the store', whole(1, 1e6), 80)
   .parse()
   .opts<{ kills: number; seed: number; rate: number; products: number }>();
 const command = `npm run crash -- --kills ${kills} --seed ${seed} --rate ${rate} --products ${products}`;

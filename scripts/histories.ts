@@ -1,7 +1,7 @@
 /** `npm run histories`: random histories against the properties of the merge rules (test/core/histories.ts). */
 import { Command } from 'commander';
+import { decimal, whole } from '../src/cli/shared/flags.ts';
 import { PROPERTIES } from '../test/core/histories.ts';
-import { numberFromZero, positiveNumber } from './number-option.ts';
 
 interface Options {
   readonly count: number;
@@ -20,12 +20,12 @@ const program = new Command('npm run histories --')
   .option(
     '--count <histories>',
     'how many histories, shared equally among the properties',
-    positiveNumber,
+    whole(1, 1e9),
     100_000,
   )
-  .option('--minutes <minutes>', 'ends earlier after this time', positiveNumber, 4)
+  .option('--minutes <minutes>', 'ends earlier after this time', decimal(0, 1e6), 4)
   .option('--only <text>', 'only properties whose name contains the text')
-  .option('--seed <seed>', 'draws the same histories again', numberFromZero)
+  .option('--seed <seed>', 'draws the same histories again', whole(0, 2 ** 31))
   .action(run);
 
 function run({ count, minutes, only = '', seed = Date.now() % 2 ** 31 }: Options): void {

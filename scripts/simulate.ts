@@ -3,12 +3,12 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
+import { decimal, whole } from '../src/cli/shared/flags.ts';
 import { ENOUGH_SEEDS, neverHappened } from '../test/simulation/expected.ts';
 import { drawPlan } from '../test/simulation/draw-plan.ts';
 import type { Kind, Plan } from '../test/simulation/plan.ts';
 import { runPlan, type Outcome } from '../test/simulation/run.ts';
 import { shrink, wayOf } from '../test/simulation/shrink.ts';
-import { numberFromZero } from './number-option.ts';
 
 interface Options {
   readonly seeds: number;
@@ -36,14 +36,14 @@ const program = new Command('npm run simulate --')
   .description(
     'Runs the real code against a simulated store, network, disk and clock; each seed is a different story.',
   )
-  .option('--seeds <n>', 'how many seeds', numberFromZero, 200)
-  .option('--from <seed>', 'the first of them', numberFromZero, 1)
-  .option('--minutes <m>', 'begin no further seed after this time', numberFromZero, 60)
-  .option('--processes <n>', 'how many at once', numberFromZero, availableParallelism())
+  .option('--seeds <n>', 'how many seeds', whole(0, 1e9), 200)
+  .option('--from <seed>', 'the first of them', whole(0, 1e9), 1)
+  .option('--minutes <m>', 'begin no further seed after this time', decimal(0, 1e6), 60)
+  .option('--processes <n>', 'how many at once', whole(0, 1e9), availableParallelism())
   .option(
     '--seed <seed>',
     'only this one; when it fails, its story is made as short as possible',
-    numberFromZero,
+    whole(0, 1e9),
   )
   .addOption(
     new Option(
