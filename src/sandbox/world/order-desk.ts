@@ -2,8 +2,7 @@ import { ApiError, OperationError, type Access } from '../shared/errors.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Variant } from './model.ts';
-import type { NewOrder, Order, OrderLine, OrderOperations, PlacedOrder } from './orders.ts';
-import { InsufficientStock } from './targets.ts';
+import type { NewOrder, Order, OrderOperations, PlacedOrder } from './orders.ts';
 import type { Truth } from './truth.ts';
 
 export function createOrderDesk(deps: {
@@ -43,15 +42,6 @@ export function createOrderDesk(deps: {
     }
   };
 
-  const reserve = (lines: readonly OrderLine[]): Order => {
-    try {
-      return operations.reserve(lines.map((line) => ({ ...line, variantId: line.variant.id }))).order;
-    } catch (error) {
-      if (!(error instanceof OperationError)) throw error;
-      throw refused(fieldOf(error, lines), error.message);
-    }
-  };
-
   /** "Ready to ship" means paid or `ship_before_pay`; cash on delivery is no third case. */
   const bookCourier = (order: PlacedOrder): void => {
     const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
@@ -81,11 +71,12 @@ export function createOrderDesk(deps: {
         throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
       }
 
-      const lines = request.products.map((line, index): OrderLine => {
-        return { variant: variantOf(truth, line, `products[${index}]`), qty: line.qty };
+      const lines = request.products.map((line, index) => {
+        return { variantId: variantOf(truth, line, `products[${index}]`).id, qty: line.qty };
       });
       checkAddresses(request);
-      const stock = reserve(lines);
+      // The contract leaves the answer to an oversold line open: 400, as for any wrong field.
+      const { order: stock } = operations.reserve(lines);
       const order = operations.orders.place(stock, { request, isPaid: false, shipments: [] });
       if (request.ship_before_pay === true) bookCourier(order);
       if (expirationTimeMs !== undefined) {
@@ -126,16 +117,4 @@ function variantOf(truth: Truth, line: NewOrder['products'][number], field: stri
 
 function refused(field: string, why: string): ApiError {
   return new ApiError(400, 'invalid_request', `${field}: ${why}`);
-}
-
-/** The contract leaves the answer to an oversold line open: 400, as for any wrong field. */
-function fieldOf(error: OperationError, lines: readonly OrderLine[]): string {
-  if (!(error instanceof InsufficientStock)) return 'products';
-  const { variantId } = error;
-  const index = lines.findLastIndex(
-    ({ variant }) =>
-      variant.id === variantId ||
-      (variant.kind === 'bundle' && variant.components.some((part) => part.variant.id === variantId)),
-  );
-  return `products[${index}].qty`;
 }

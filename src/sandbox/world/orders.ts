@@ -9,11 +9,6 @@ import type { Truth } from './truth.ts';
 
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
-export interface OrderLine {
-  readonly variant: Variant;
-  readonly qty: number;
-}
-
 /** Refers to the level itself: a warehouse removed and added again holds nothing for the order. */
 interface Hold {
   readonly variant: Variant;
@@ -98,7 +93,7 @@ export function createOrderOperations(deps: {
   };
 
   /** Lines with the same variant are added up first, so that they cannot oversell it. */
-  const holdsOf = (lines: readonly (OrderLine & NewLine)[]): Hold[] => {
+  const holdsOf = (lines: readonly (NewLine & { readonly variant: Variant })[]): Hold[] => {
     const neededByLevel = new Map<
       string,
       { variant: Variant; qty: number; warehouseId: string | undefined }

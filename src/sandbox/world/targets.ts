@@ -2,15 +2,6 @@ import { OperationError } from '../shared/errors.ts';
 import { available, type StockLevel, type Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
-export class InsufficientStock extends OperationError {
-  readonly variantId: string;
-
-  constructor(variantId: string, qty: number) {
-    super(`variant ${variantId} has fewer than ${qty} sellable units`);
-    this.variantId = variantId;
-  }
-}
-
 export function requireVariant(truth: Truth, variantId: string): Variant {
   const variant = truth.variant(variantId);
   if (variant === undefined) throw new OperationError(`no live variant ${variantId}`);
@@ -50,5 +41,5 @@ export function levelToTakeFrom(
     if (level !== undefined) return level;
     if (variant.allowNegativeStock) return requireLevel(variant);
   }
-  throw new InsufficientStock(variant.id, qty);
+  throw new OperationError(`variant ${variant.id} has fewer than ${qty} sellable units`);
 }
