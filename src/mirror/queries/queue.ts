@@ -13,15 +13,8 @@ import {
   type Params,
   type RowOf,
 } from '../../sqlite/query.ts';
-import {
-  dueReads as dueReadRows,
-  gaps,
-  liveCounts,
-  mirrorState,
-  products,
-  runs,
-  variants,
-} from '../file/schema.ts';
+import { dueReads as dueReadRows, gaps, mirrorState, products, runs, variants } from '../file/schema.ts';
+import { liveCounts } from './status.ts';
 
 interface Now {
   readonly nowMs: number;
@@ -243,8 +236,6 @@ const READ_LONGEST_AGO = query((params: Params<Room & { readonly readBeforeMs: n
     .limit(params.limit),
 );
 
-const PRODUCTS = queryColumn(() => select({ products: liveCounts.products }).from(liveCounts));
-
 export interface VerificationOutlook {
   readonly products: number;
   /** null if the schedule can read none. */
@@ -253,7 +244,7 @@ export interface VerificationOutlook {
 
 export function verificationOutlook(db: Db, { nowMs }: { readonly nowMs: number }): VerificationOutlook {
   const [oldest] = READ_LONGEST_AGO.all(db, { nowMs, exclude: '[]', readBeforeMs: nowMs, limit: 1 });
-  return { products: PRODUCTS.one(db), oldestReadAtMs: oldest?.readAtMs ?? null };
+  return { products: liveCounts(db).products, oldestReadAtMs: oldest?.readAtMs ?? null };
 }
 
 const BUNDLES_DUE = query((params: Params<{ nowMs: number }>) =>
