@@ -15,13 +15,12 @@ type SeenAnswer = Exchange & {
   /** Parsed JSON; undefined when there was no body. */
   readonly body?: unknown;
 };
-type SeenWebhook = { readonly headers: HeadersLike; readonly body: unknown };
 
 class ContractError extends Error {
   override readonly name = 'ContractError';
 }
 
-/** The store's answers and webhooks as documented. One object, since schemas are compiled once per document. */
+/** The store's answers as documented. One object, since schemas are compiled once per document. */
 export const STORE_API = document as object;
 
 /** Checks status, headers and body. */
@@ -45,22 +44,6 @@ export function checkAnswer(document: object, answer: SeenAnswer): void {
     });
   }
   checkBody(document, place, response, answer);
-}
-
-/** Checks a webhook request by its `event_type`. */
-export function checkWebhook(document: object, webhook: SeenWebhook): void {
-  const eventType = String(record(webhook.body)['event_type']);
-  const place = `webhook ${eventType}`;
-  const operation = operationAt(document, ['webhooks', eventType], 'post', place);
-  for (const index of (operation.value['parameters'] as readonly unknown[]).keys()) {
-    const { pointer, value } = at(document, [...operation.pointer, 'parameters', String(index)]);
-    checkHeader(document, place, pointer, {
-      name: String(value['name']),
-      header: value,
-      headers: webhook.headers,
-    });
-  }
-  checkBody(document, place, at(document, [...operation.pointer, 'requestBody']), webhook);
 }
 
 type Seen = { readonly headers: HeadersLike; readonly body?: unknown };

@@ -14,7 +14,7 @@ import {
 } from '../../src/store-api/contract/schemas.ts';
 import type { Json } from '../sandbox/harness.ts';
 import type { Received } from '../sandbox/receiver.ts';
-import { checkAnswer, checkWebhook, STORE_API } from './openapi.ts';
+import { checkAnswer, STORE_API } from './openapi.ts';
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly body: Json };
 
@@ -30,7 +30,7 @@ export type Raw = {
   post(path: string, body?: unknown, options?: RawOptions): Promise<Answer>;
   /** `POST /oauth/token` with the first app's credentials; `form` replaces fields, null omits them. */
   token(form?: Record<string, string | null>, headers?: Record<string, string>): Promise<Answer>;
-  /** Throws if the webhook does not match the OpenAPI document. */
+  /** The client drops no field of an item. */
   checkWebhook(delivery: Received): void;
 };
 
@@ -86,9 +86,8 @@ export function createRaw(sandbox: Sandbox): Raw {
       const sent = Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== null);
       return send('/oauth/token', { headers, body: new URLSearchParams(sent) });
     },
-    checkWebhook: ({ headers, body }) => {
+    checkWebhook: ({ body }) => {
       for (const item of body.data.items) expect(stockItemSchema.parse(item)).toEqual(item);
-      checkWebhook(STORE_API, { headers, body });
     },
   };
   return raw;
