@@ -44,7 +44,7 @@ if (help) {
 }
 const questions = only
   .split(',')
-  .map((name) => QUESTIONS[name] ?? usageError(`there is no question ${name}`));
+  .map((name) => [name, QUESTIONS[name] ?? usageError(`there is no question ${name}`)] as const);
 
 execFileSync(process.execPath, [join(import.meta.dirname, 'build.ts')], { stdio: 'inherit' });
 const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-bench-'));
@@ -52,11 +52,11 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-const rows: Row[] = [];
-for (const { title, ask } of questions) {
+const rows = new Map<string, Row>();
+for (const [name, { title, ask }] of questions) {
   console.error(title);
   try {
-    rows.push(await ask({ quick, folder }));
+    rows.set(name, await ask({ quick, folder }));
   } catch (error) {
     console.error(error);
     process.exitCode = 1;
@@ -65,6 +65,6 @@ for (const { title, ask } of questions) {
 
 const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}${quick ? ', quick' : ''}`;
 console.log(`\n${machine}\n`);
-for (const { question, what, result, target, met } of rows)
-  console.log(`${question}  ${what}\n   ${result}   (${target}: ${met ? 'met' : 'MISSED'})`);
-if (rows.some(({ fails }) => fails)) process.exitCode = 1;
+for (const [name, { what, result, target, met }] of rows)
+  console.log(`${name}  ${what}\n   ${result}   (${target}: ${met ? 'met' : 'MISSED'})`);
+if ([...rows.values()].some(({ fails }) => fails)) process.exitCode = 1;
