@@ -10,7 +10,6 @@ export interface DeliveryRecord {
   readonly outcome: DeliveryOutcome;
   /** null until it is sent. Base clock, like `createdAtMs`. */
   sentAtMs: number | null;
-  url: string | null;
   readonly status: number | null;
   readonly ms: number | null;
   readonly problem: string | null;
@@ -40,7 +39,6 @@ export class DeliveryLog {
       ...opened,
       outcome: 'pending',
       sentAtMs: null,
-      url: null,
       status: null,
       ms: null,
       problem: null,

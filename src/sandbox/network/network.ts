@@ -197,7 +197,6 @@ export class Network {
   async #transmit(record: DeliveryRecord, url: string): Promise<void> {
     const { transmitter, log, clock } = this.#deps;
     record.sentAtMs = clock.baseNow();
-    record.url = url;
     const transmission = await transmitter.transmit(record.delivery, url);
     log.settle(record, {
       outcome: transmission.outcome,
