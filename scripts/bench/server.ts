@@ -20,12 +20,10 @@ export class Server {
   readonly #ended: Promise<void>;
   readonly #listening: Promise<{ readonly webhooks: string; readonly ops: string }>;
 
-  /** `BENCH_NODE_OPTIONS` passes options such as --cpu-prof to it. */
   constructor(script: string, env: Readonly<Record<string, string>>, cwd: string) {
-    const NODE_OPTIONS = `${DEPLOYED.NODE_OPTIONS} ${process.env['BENCH_NODE_OPTIONS'] ?? ''}`;
     this.#process = spawn(process.execPath, [script], {
       cwd,
-      env: { PATH: process.env['PATH'] ?? '', ...DEPLOYED, ...env, NODE_OPTIONS },
+      env: { PATH: process.env['PATH'] ?? '', ...DEPLOYED, ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.#ended = new Promise((resolve) => this.#process.once('close', () => resolve()));
