@@ -169,6 +169,12 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     expect(await page.evaluate(overflow)).toBe(0);
 
+    const tick = page.getByRole('checkbox').first();
+    await tick.check();
+    await page.waitForResponse(page.url());
+    await page.waitForResponse(page.url());
+    expect(await tick.isChecked()).toBe(true);
+
     const remove = page.getByRole('button', { name: 'Remove all from the mirror' });
     const decide = async (token: string) => {
       await page.getByLabel('Your name').fill('Ana');

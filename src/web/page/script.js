@@ -18,20 +18,14 @@ function localize(page) {
     it.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** @param {HTMLFormElement} form */
-const isEdited = (form) =>
-  [...form.querySelectorAll('input')].some((it) =>
-    it.type === 'checkbox' ? it.checked !== it.defaultChecked : it.value !== it.defaultValue,
-  ) || [...form.querySelectorAll('select')].some(({ options }) => isChosenAnew([...options]));
-
 /**
- * Without a chosen option in the page, a browser selects the first one.
- * @param {HTMLOptionElement[]} options
+ * Inputs that the reader has changed; new content does not undo it.
+ * @type {WeakSet<EventTarget>}
  */
-function isChosenAnew(options) {
-  const first = options.find((it) => it.defaultSelected) ?? options[0];
-  return first !== undefined && !first.selected;
-}
+const edited = new WeakSet();
+document.addEventListener('input', ({ target }) => {
+  if (target !== null) edited.add(target);
+});
 
 /** @param {string} text the page as the server sends it */
 function show(text) {
@@ -39,7 +33,7 @@ function show(text) {
   localize(page);
   void Idiomorph.morph(document.body, page.body, {
     callbacks: {
-      beforeNodeMorphed: (node) => !(node instanceof HTMLFormElement && isEdited(node)),
+      beforeNodeMorphed: (node) => !edited.has(node),
       // The script has added plots, and the reader has opened details.
       beforeNodeRemoved: (node) => !(node instanceof HTMLElement && node.matches('.uplot')),
       beforeAttributeUpdated: (name) => name !== 'open',
