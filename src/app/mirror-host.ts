@@ -60,6 +60,7 @@ export async function startMirrorHost(
   const unwatch = receiver === null ? databases.inbox.watch(arrived) : () => undefined;
   const sampler = new StateSampler({ reader, now, log });
   const timeline = new Timeline({ reader, writer, sampler, now, log });
+  const alerts = alertSender(config, now, log);
   const watch = monitor.watch({
     databases,
     sampler,
@@ -69,7 +70,7 @@ export async function startMirrorHost(
     log,
     plotted: timeline,
     isReady: () => hasCaughtUp(databases.inbox.receiver()),
-    alerts: alertSender(config, now, log),
+    observed: alerts?.observe,
   });
   const heartbeat = startHeartbeat({
     inbox: databases.inbox,
@@ -78,7 +79,7 @@ export async function startMirrorHost(
       const news = monitor.receive(row);
       if (row !== null && news !== null) reconciler.heard(row, news, reportOf(row)?.stream ?? null);
     },
-    show: (atMs) => watch.state.beat(atMs),
+    show: (atMs) => watch.beat(atMs),
     log,
   });
   const stopping = new AbortController();
@@ -86,7 +87,7 @@ export async function startMirrorHost(
   const stop = async (): Promise<void> => {
     // First, because the private listener waits for its long answers, which end now.
     stopping.abort();
-    watch.state.stop();
+    watch.stop();
     // Before the mirror may be closed: otherwise each read under way would fail. `mirror.close` awaits it.
     reconciler.stop().catch(() => undefined);
     // Before the mirror: it still applies what is being received, and answers what was asked.
@@ -98,7 +99,7 @@ export async function startMirrorHost(
     await heartbeat.stop();
     // After the heartbeat, which shows the state that they sample. They still write to the mirror.
     await sampler.stop();
-    watch.stop();
+    alerts?.stop();
     await timeline.stop();
     await mirror.close();
     // Last, because the inbox must be closed after its readers, of which the mirror is one.
@@ -115,7 +116,7 @@ export async function startMirrorHost(
       operator: reconciler,
       metrics: monitor.registry,
       state: sampler,
-      watch: watch.state,
+      watch,
       timeline,
       now,
       log,

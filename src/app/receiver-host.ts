@@ -29,14 +29,15 @@ export async function startReceiverHost(
   );
   const inbox = new InboxView(() => platform.openInboxReader(config.database.path));
   const now = Date.now;
+  const alerts = alertSender(config, now, log);
   const watch = monitor.watch({
-    databases: { reader: null, writer: null },
+    databases: null,
     sampler: null,
     operator: null,
     hasStream: config.stream !== null,
     now,
     log,
-    alerts: alertSender(config, now, log),
+    observed: alerts?.observe,
   });
   const takeReport = (): void => void monitor.receive(inbox.receiver());
   takeReport();
@@ -45,6 +46,7 @@ export async function startReceiverHost(
   const stop = async (): Promise<void> => {
     clearInterval(timer);
     watch.stop();
+    alerts?.stop();
     await receiver.stop();
     inbox.close();
     await receiver.close();
@@ -55,7 +57,7 @@ export async function startReceiverHost(
       token: config.ops.token?.reveal() ?? null,
       readToken: config.ops.readToken?.reveal() ?? null,
       metrics: monitor.registry,
-      watch: watch.state,
+      watch,
       commandOf: commandsOf(config.command),
       now,
       log,

@@ -17,16 +17,14 @@ import { createCounting } from './metrics/counting.ts';
 import { registerDurations } from './metrics/durations.ts';
 import { createStateGauges, createStreamGauges } from './metrics/state-gauges.ts';
 import type { Operator } from './shared/operator.ts';
-import type { AlertSender } from './state/alert-sender.ts';
+import type { Verdict } from './state/state.ts';
 import type { StateSampler } from './state/state-sampler.ts';
 import { StateWatch } from './state/state-watch.ts';
+import type { Timeline } from './state/timeline.ts';
 
 interface WatchedMirror {
-  /** `reader` and `writer` null: this host only receives. */
-  readonly databases: {
-    readonly reader: Databases['reader'] | null;
-    readonly writer: Databases['writer'] | null;
-  };
+  /** null: this host only receives. */
+  readonly databases: Pick<Databases, 'reader' | 'writer'> | null;
   readonly sampler: Pick<StateSampler, 'last'> | null;
   readonly operator: Pick<Operator, 'blocked' | 'verificationBound'> | null;
   readonly hasStream: boolean;
@@ -34,17 +32,11 @@ interface WatchedMirror {
   readonly log: Logger;
   readonly plotted?: Plotted;
   readonly isReady?: () => boolean;
-  readonly alerts?: Pick<AlertSender, 'observe' | 'stop'> | null;
+  /** Called once a second with what every face shows. */
+  readonly observed?: ((verdict: Verdict) => void) | undefined;
 }
 
-interface Plotted {
-  answered(answers: {
-    readonly deliveries: number;
-    readonly refused: number;
-    readonly slowestMs: number | null;
-  }): void;
-  asked(): void;
-}
+type Plotted = Pick<Timeline, 'answered' | 'asked'>;
 
 /** Facts of the receiver, the store's answers and the rules, as metrics, plots and causes. */
 export class Monitor {
@@ -126,13 +118,12 @@ export class Monitor {
     log,
     plotted,
     isReady = () => true,
-    alerts = null,
-  }: WatchedMirror): Watch {
+    observed = () => undefined,
+  }: WatchedMirror): StateWatch {
     this.#plotted = plotted ?? null;
-    const counting = this.#counting;
-    const watch = new StateWatch({
-      reader: databases.reader,
-      writer: databases.writer,
+    const state = new StateWatch({
+      reader: databases?.reader ?? null,
+      writer: databases?.writer ?? null,
       now,
       log,
       blocked: () => operator?.blocked ?? null,
@@ -140,32 +131,20 @@ export class Monitor {
       clockAheadMs: this.clockAheadMs,
       status: () => sampler?.last?.status ?? null,
       isReady,
-      ...(alerts === null ? {} : { observed: alerts.observe }),
+      observed,
     });
     createStateGauges(this.registry, now, () => ({
       sample: sampler?.last ?? null,
-      lastAcceptedAtMs: watch.lastAcceptedAtMs,
-      mirror: () => watch.shown(),
+      lastAcceptedAtMs: state.lastAcceptedAtMs,
+      mirror: () => state.shown(),
     }));
     if (hasStream) createStreamGauges(this.registry, now, () => this.#report?.stream ?? null);
-    this.#state = watch;
-    const stopListening = databases.writer?.onApplied(({ reports }) => {
-      for (const { facts } of reports) for (const fact of facts) counting.countFact(fact, now());
+    databases?.writer.onApplied(({ reports }) => {
+      for (const { facts } of reports) for (const fact of facts) this.#counting.countFact(fact, now());
     });
-    return {
-      state: watch,
-      stop(): void {
-        stopListening?.();
-        watch.stop();
-        alerts?.stop();
-      },
-    };
+    this.#state = state;
+    return state;
   }
-}
-
-export interface Watch {
-  readonly state: StateWatch;
-  stop(): void;
 }
 
 const ANSWERS_COMPARED = 3;

@@ -114,7 +114,7 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   // No heartbeat vouches for them.
   expect([await trusted(), await value('stock_mirror_sellable{trusted="0"}')]).toEqual([0, 1]);
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
-  await watch.state.beat(Date.now());
+  await watch.beat(Date.now());
   expect(await value('stock_mirror_state{state="catching_up"}')).toBe(1);
   expect(await value('stock_mirror_state{state="live"}')).toBe(0);
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);
@@ -150,7 +150,7 @@ test('takes the last webhook of the store, and no test delivery', async () => {
   let nowMs = T0;
   const { databases, watch, value } = watched(() => nowMs);
   const age = async () => {
-    await watch.state.beat(nowMs);
+    await watch.beat(nowMs);
     return value('stock_mirror_last_delivery_age_seconds');
   };
   await databases.deliver(delivery('a', item()), nowMs);
@@ -166,7 +166,7 @@ test('shows a cause in state and metric while its reason lasts', async () => {
   sampler.start();
   operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null, sinceMs: 0 };
   refused(monitor, Date.now(), { wrong_signature: 3, missing_signature: 3 });
-  const { causes } = await watch.state.shown();
+  const { causes } = await watch.shown();
   const holds = (code: string) => causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });
   expect(holds('requests_refused')?.message).toMatch(

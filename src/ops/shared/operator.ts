@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { RemovalDecision } from '../../core/input.ts';
 import type { Run } from '../../core/runs.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
-import type { StateSource } from '../state/state-sampler.ts';
+import type { StateSampler } from '../state/state-sampler.ts';
 import type { StateWatch } from '../state/state-watch.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
 import type { VerificationBound } from '../state/verification-cause.ts';
@@ -35,7 +35,7 @@ export interface OpsDeps {
   readonly token: string | null;
   readonly readToken: string | null;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
-  readonly state: StateSource;
+  readonly state: Pick<StateSampler, 'last' | 'status'>;
   readonly watch: Pick<StateWatch, 'shown' | 'shownIn'>;
   readonly timeline: Pick<Timeline, 'minutes'>;
   /** The mirror's file, and what identifies it under any path. */

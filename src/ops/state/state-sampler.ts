@@ -7,13 +7,6 @@ export interface SampledState extends StateSample {
   readonly atMs: number;
 }
 
-export interface StateSource {
-  /** null before the first sample. */
-  readonly last: Pick<StateSample, 'status'> | null;
-  /** While counting takes long, the counts are those of the last sample. @throws SqliteFault */
-  status(): Promise<Status>;
-}
-
 interface StateSamplerDeps {
   readonly reader: MirrorReader;
   readonly now: () => number;
@@ -26,7 +19,7 @@ const SHARE = 50;
 /** Requests do not repeat a slower query. */
 const QUICK_MS = 50;
 
-export class StateSampler implements StateSource {
+export class StateSampler {
   readonly #deps: StateSamplerDeps;
   readonly #listeners = new Set<(sample: SampledState) => void>();
   #last: SampledState | null = null;
@@ -38,6 +31,7 @@ export class StateSampler implements StateSource {
     this.#deps = deps;
   }
 
+  /** null before the first sample. */
   get last(): SampledState | null {
     return this.#last;
   }
@@ -46,6 +40,7 @@ export class StateSampler implements StateSource {
     this.#listeners.add(listener);
   }
 
+  /** While counting takes long, the counts are those of the last sample. @throws SqliteFault */
   async status(): Promise<Status> {
     const last = this.#last;
     if (last === null || last.tookMs < QUICK_MS) return (await this.#sample()).status;

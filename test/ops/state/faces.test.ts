@@ -72,8 +72,8 @@ async function startMirror(): Promise<Mirror> {
   const lock = lockDatabase(path);
   onTestFinished(() => lock.release());
   const database = { path, lockId: lockIdOf(path) };
-  const ops = await startOps(databases, { operator, now, state: sampler, watch: watch.state, database });
-  const beat = () => watch.state.beat(Date.now()).catch(() => undefined);
+  const ops = await startOps(databases, { operator, now, state: sampler, watch, database });
+  const beat = () => watch.beat(Date.now()).catch(() => undefined);
   onTestFinished(() => watch.stop());
   return { facts, databases, monitor, ops, logged, beat, path, unlock: () => lock.release() };
 }

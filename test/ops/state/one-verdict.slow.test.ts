@@ -79,7 +79,7 @@ async function startFaces() {
   const lock = lockDatabase(path);
   onTestFinished(() => lock.release());
   const database = { path, lockId: lockIdOf(path) };
-  const ops = await startOps(databases, { operator, now, state: sampler, watch: watch.state, database });
+  const ops = await startOps(databases, { operator, now, state: sampler, watch, database });
   vi.stubEnv('DATABASE_PATH', path);
   vi.stubEnv('OPS_PORT', String(ops.port));
 
@@ -148,7 +148,7 @@ async function startFaces() {
   const beat = (): Promise<void> => {
     monitor.receive(heartbeat(nowMs, reporting.report(0, null)));
     reporting.written();
-    return watch.state.beat(Date.now() + AHEAD_MS);
+    return watch.beat(Date.now() + AHEAD_MS);
   };
   const read = async (productId: string, qty: number): Promise<void> => {
     await databases.writer.append(
