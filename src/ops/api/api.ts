@@ -1,6 +1,3 @@
-import { ChangeFeed } from '../feed/change-feed.ts';
-import { Streams } from '../feed/streams.ts';
-import { TrustFeed } from '../feed/trust-feed.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { historyRoutes } from './history.ts';
@@ -14,21 +11,10 @@ const description = `The state, stock, changes and runs of one mirror.
 Lists are paged: while \`has_more\` is true, ask again with \`after\` = \`next\`. Unknown parameters and fields are refused by name. Errors are {error, error_description}. New fields may appear in answers at any time.`;
 
 export function createApi(deps: OpsDeps): ApiRouter {
-  const { reader } = deps;
   const api = apiRouter();
-  api.route('/', statusRoutes(deps));
-  api.route('/', stockRoutes(deps));
-  api.route(
-    '/',
-    changesRoutes({
-      reader,
-      feed: new ChangeFeed(deps),
-      trust: new TrustFeed(deps),
-      streams: new Streams(deps),
-    }),
-  );
-  api.route('/', historyRoutes(reader));
-  api.route('/', runsRoutes(deps));
+  for (const routes of [statusRoutes, stockRoutes, changesRoutes, historyRoutes, runsRoutes]) {
+    api.route('/', routes(deps));
+  }
 
   let document: object | null = null;
   // Made on request, since it would slow down each start.

@@ -1,12 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { MirrorReader } from '../../mirror/mirror.ts';
-import { nextOf, whyStartOver, type ChangeFeed, type StartOver } from '../feed/change-feed.ts';
+import { ChangeFeed, nextOf, whyStartOver, type StartOver } from '../feed/change-feed.ts';
 import { followChanges } from '../feed/follow-changes.ts';
-import type { Streams } from '../feed/streams.ts';
+import { Streams } from '../feed/streams.ts';
 import type { OpsEnv } from '../shared/env.ts';
+import type { OpsDeps } from '../shared/operator.ts';
 import { epochSchema, lastSeqSchema } from '../shared/shapes.ts';
-import type { TrustFeed } from '../feed/trust-feed.ts';
+import { TrustFeed } from '../feed/trust-feed.ts';
 import {
   answers,
   apiRouter,
@@ -114,14 +114,11 @@ const stream = createRoute({
   responses: withRefusals({ 200: EVENTS, 409: START_OVER[409], 410: START_OVER[410] }),
 });
 
-interface ChangesDeps {
-  readonly reader: MirrorReader;
-  readonly feed: ChangeFeed;
-  readonly trust: TrustFeed;
-  readonly streams: Streams;
-}
-
-export function changesRoutes({ reader, feed, trust, streams }: ChangesDeps): ApiRouter {
+export function changesRoutes(deps: OpsDeps): ApiRouter {
+  const { reader } = deps;
+  const feed = new ChangeFeed(deps);
+  const trust = new TrustFeed(deps);
+  const streams = new Streams(deps);
   const app = apiRouter();
   app.openapi(changes, async (c) => {
     const { after = null, epoch = null, limit, trust: isTrustWanted = false } = c.req.valid('query');

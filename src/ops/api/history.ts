@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
-import type { MirrorReader } from '../../mirror/mirror.ts';
+import type { OpsDeps } from '../shared/operator.ts';
 import { instant } from '../shared/shapes.ts';
 import { readReasonWords } from '../shared/words.ts';
 import { apiRouter, endOf, flagParameter, listEnd, newestFirst, reading, type ApiRouter } from './router.ts';
@@ -58,7 +58,7 @@ const deliveries = reading('/api/deliveries', {
 
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-export function historyRoutes(reader: MirrorReader): ApiRouter {
+export function historyRoutes({ reader }: OpsDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(drift, async (c) => {
     const { reason, after: before = NEWEST, limit } = c.req.valid('query');

@@ -88,9 +88,7 @@ const resync = createRoute({
   }),
 });
 
-type RunsDeps = Pick<OpsDeps, 'reader' | 'operator' | 'token'>;
-
-export function runsRoutes({ reader, operator, token }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, operator, token }: OpsDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(list, async (c) => {
     const { after: before = Number.MAX_SAFE_INTEGER, limit } = c.req.valid('query');

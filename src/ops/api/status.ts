@@ -52,9 +52,7 @@ const status = reading('/api/status', {
   answer: statusSchema,
 });
 
-type StatusDeps = Pick<OpsDeps, 'reader' | 'state' | 'operator' | 'watch' | 'database'>;
-
-export function statusRoutes({ reader, state: source, operator, watch, database }: StatusDeps): ApiRouter {
+export function statusRoutes({ reader, state: source, operator, watch, database }: OpsDeps): ApiRouter {
   const app = apiRouter();
   const counts = () =>
     source.status().catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { MirrorReader } from '../../mirror/mirror.ts';
+import type { OpsDeps } from '../shared/operator.ts';
 import { epochSchema, instant, lastSeqSchema } from '../shared/shapes.ts';
 import {
   apiRouter,
@@ -94,12 +94,7 @@ const variants = reading('/api/variants', {
   answer: z.object({ ...page, variants: z.array(variantRowSchema) }),
 });
 
-interface StockDeps {
-  readonly reader: MirrorReader;
-  readonly now: () => number;
-}
-
-export function stockRoutes({ reader, now }: StockDeps): ApiRouter {
+export function stockRoutes({ reader, now }: OpsDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(sellable, async (c) => {
     const {

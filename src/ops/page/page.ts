@@ -22,20 +22,6 @@ import { EVERY_MS, type PageContext, type ShowPage } from './show-page.ts';
 import { readStockSearch, stockView } from './stock-view.ts';
 import { variantPage, variantTitle } from './variant-view.ts';
 
-type PageDeps = Pick<
-  OpsDeps,
-  | 'reader'
-  | 'operator'
-  | 'state'
-  | 'token'
-  | 'watch'
-  | 'timeline'
-  | 'warehouseNames'
-  | 'commandOf'
-  | 'now'
-  | 'log'
->;
-
 /** The last one has the number of problems. */
 function linksOf(counts: Pick<Status, 'held_removals' | 'failing_reads' | 'dead_letters'> | undefined) {
   const { held_removals: held = 0, failing_reads: failing = 0, dead_letters: dead = 0 } = counts ?? {};
@@ -59,7 +45,7 @@ interface Pages {
   readonly nowhere: (c: PageContext) => Response | Promise<Response>;
 }
 
-export function createPage(deps: PageDeps): Pages {
+export function createPage(deps: OpsDeps): Pages {
   const { reader, operator, warehouseNames: names, commandOf, now, log } = deps;
   const app = new Hono<OpsEnv>();
 

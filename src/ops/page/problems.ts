@@ -11,10 +11,8 @@ import type { PageContext, ShowPage } from './show-page.ts';
 
 export const PROBLEMS_LINK = '/problems/held';
 
-type ProblemsDeps = Pick<OpsDeps, 'reader' | 'operator' | 'state' | 'token' | 'warehouseNames' | 'now'>;
-
 /** @param show shows the content in the frame of the page. */
-export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
+export function problemPages(deps: OpsDeps, show: ShowPage): Hono<OpsEnv> {
   const { reader, operator, state, token, warehouseNames: names, now } = deps;
   const app = new Hono<OpsEnv>();
 
