@@ -9,7 +9,8 @@ export function createProgram(verbs: readonly Command[]): Command {
     .version(manifest.version)
     .showHelpAfterError('Use --help to list commands and options.')
     .exitOverride();
-  for (const verb of verbs) program.addCommand(inherit(verb, program));
+  // `addCommand` does not pass settings on.
+  for (const verb of verbs) program.addCommand(verb.copyInheritedSettings(program));
   return explained(program, {
     notes: `
 stock-mirror COMMAND --help describes one command. Exit codes: 0 done, 1 failed or different, 2 wrong usage or configuration,
@@ -20,11 +21,4 @@ stock-mirror COMMAND --help describes one command. Exit codes: 0 done, 1 failed 
       { what: 'the state of the mirror', run: 'stock-mirror status' },
     ],
   });
-}
-
-/** `addCommand` does not pass settings on. */
-function inherit(verb: Command, parent: Command): Command {
-  verb.copyInheritedSettings(parent);
-  for (const inner of verb.commands) inherit(inner, verb);
-  return verb;
 }

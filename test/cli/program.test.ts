@@ -24,25 +24,23 @@ function run(
   args: readonly string[],
   action: () => void | Promise<void> = () => undefined,
 ): Promise<number | undefined> {
-  const inner = new Command('inner').option('--port <n>').action(action);
-  const verb = new Command('verb').description('Does it.').addCommand(inner);
+  const verb = new Command('verb').description('Does it.').option('--port <n>').action(action);
   return runProgram(createProgram([verb]), args);
 }
 
 describe('exit codes', () => {
   it.each<[args: string[], code: number | undefined, out: RegExp, err: RegExp]>([
-    [['--help'], 0, /^Usage: stock-mirror [^]*verb +Does it\./, /^$/],
+    [['--help'], 0, /^Usage: stock-mirror [^]*verb .* Does it\./, /^$/],
     [['--version'], 0, /^\d+\.\d+\.\d+\n$/, /^$/],
     [['help'], 0, /^Usage: stock-mirror /, /^$/],
-    [['verb', 'inner', '--help'], 0, /^Usage: stock-mirror verb inner /, /^$/],
+    [['verb', '--help'], 0, /^Usage: stock-mirror verb /, /^$/],
     [[], 2, /^$/, /^Usage: stock-mirror /],
-    [['verb'], 2, /^$/, /^Usage: stock-mirror verb /],
     [['frobnicate'], 2, /^$/, /^error: unknown command 'frobnicate'\nUse --help to list/],
     [['--frobnicate'], 2, /^$/, /^error: unknown option '--frobnicate'/],
-    [['verb', 'inner', '--frobnicate'], 2, /^$/, /^error: unknown option '--frobnicate'/],
-    [['verb', 'inner', '--port'], 2, /^$/, /^error: option '--port <n>' argument missing/],
-    [['verb', 'inner', 'extra'], 2, /^$/, /^error: too many arguments/],
-    [['verb', 'inner'], undefined, /^$/, /^$/],
+    [['verb', '--frobnicate'], 2, /^$/, /^error: unknown option '--frobnicate'/],
+    [['verb', '--port'], 2, /^$/, /^error: option '--port <n>' argument missing/],
+    [['verb', 'extra'], 2, /^$/, /^error: too many arguments/],
+    [['verb'], undefined, /^$/, /^$/],
   ])('%j gives %s', async (args, code, out, err) => {
     expect(await run(args)).toBe(code);
     expect(stdout).toMatch(out);
@@ -52,23 +50,23 @@ describe('exit codes', () => {
   it('is 1 for an error, printed with its causes on one line', async () => {
     const cause = new Error('connect ECONNREFUSED');
     const action = () => Promise.reject<void>(new Error('cannot read the product', { cause }));
-    expect(await run(['verb', 'inner'], action)).toBe(1);
+    expect(await run(['verb'], action)).toBe(1);
     expect(stderr).toBe('error: cannot read the product: connect ECONNREFUSED\n');
   });
 
   it('is 1 for errors of store and SQLite, printed with their remedy', async () => {
     const cause = Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
     const refused = new SqliteFault('damaged', 'mirror.db is\n damaged: restore a backup.', { cause });
-    expect(await run(['verb', 'inner'], () => Promise.reject<void>(refused))).toBe(1);
+    expect(await run(['verb'], () => Promise.reject<void>(refused))).toBe(1);
     expect(stderr).toBe('error: mirror.db is damaged: restore a backup.\n');
     stderr = '';
-    expect(await run(['verb', 'inner'], () => Promise.reject<void>(cause))).toBe(1);
+    expect(await run(['verb'], () => Promise.reject<void>(cause))).toBe(1);
     expect(stderr).toMatch(/^error: the database is damaged \(SQLITE_CORRUPT\): the mirror moves it aside /);
   });
 
   it('is 2 for a wrong configuration, printed with every problem and remedy', async () => {
     const error = new ConfigError([{ name: 'PORT', problem: 'is "x"', remedy: 'Use a port.' }]);
-    expect(await run(['verb', 'inner'], () => Promise.reject<void>(error))).toBe(2);
+    expect(await run(['verb'], () => Promise.reject<void>(error))).toBe(2);
     expect(stderr).toMatch(/^The configuration has a problem:\n {2}PORT is "x"\n {4}Use a port\.\n/);
   });
 });
