@@ -15,7 +15,7 @@ import {
   type VariableName,
 } from '../src/config/variables.ts';
 import { WHY_NOT } from '../src/mirror/file/suspicion.ts';
-import { GUIDE } from '../src/ops/state/cause-guide.ts';
+import { guideOf } from '../src/ops/state/cause-guide.ts';
 import {
   CAUSE_CODES,
   causeOf,
@@ -90,7 +90,7 @@ function variableList(): string {
 function causeList(): string {
   const entries = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
-    const { title, lost, over } = GUIDE[code];
+    const { title, lost, over } = guideOf(code);
     const { alertAfter }: CauseRow = CAUSES[code];
     const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
     return [

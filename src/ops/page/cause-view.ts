@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
-import { GUIDE } from '../state/cause-guide.ts';
+import { guideOf } from '../state/cause-guide.ts';
 import { OWNER_WORDS, type Cause, type CauseCode } from '../state/causes.ts';
 import { ago, marked, rereadForm } from './parts.ts';
 
@@ -29,7 +29,7 @@ export function causeView(cause: Cause, { nowMs, commandOf }: Shown): Html {
   const actions = ACTIONS[code];
   return html`<article id="cause-${code}" class="${severity}">
     <header>
-      <h2>${GUIDE[code].title}</h2>
+      <h2>${guideOf(code).title}</h2>
       ${actions === undefined ? '' : html`<div class="row">${actions}</div>`}
     </header>
     <p>${marked(message)}</p>

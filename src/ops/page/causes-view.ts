@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import { withOwnCommands, type CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
-import { GUIDE } from '../state/cause-guide.ts';
+import { guideOf } from '../state/cause-guide.ts';
 import { CAUSE_CODES, causeOf } from '../state/causes.ts';
 import { facts, marked } from './parts.ts';
 
@@ -12,7 +12,7 @@ export function causesView(commandOf: CommandOf): Html {
     </article>
     ${CAUSE_CODES.map((code) => {
       const { message, remedy } = causeOf(code, null);
-      const { title, lost, over } = GUIDE[code];
+      const { title, lost, over } = guideOf(code);
       const shown = (text: string): Html => html`${marked(withOwnCommands(text, commandOf))}`;
       return html`<article id="${code}">
         <header><h2>${title}</h2></header>

@@ -3,8 +3,8 @@ import type { CauseCode } from './causes.ts';
 
 interface Guide {
   readonly title: string;
-  /** Webhooks or history lost while the cause lasts. The severity shows whether values are trusted. */
-  readonly lost: string;
+  /** Webhooks or history lost while the cause lasts; omitted: no webhook. The severity shows whether values are trusted. */
+  readonly lost?: string;
   /** How to know that it is over. */
   readonly over: string;
 }
@@ -14,7 +14,7 @@ const NO_WEBHOOK = 'No webhook. Lost ones are repaired later than usual.';
 const ALL_READ = 'Everything is read: 10,000 products take 200 s at 50 requests per second.';
 const READS_AGAIN = 'The first read that succeeds ends it.';
 
-export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
+const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   stopped: {
     title: 'The mirror does not run, or hangs',
     lost: 'A separate receiver still takes webhooks, and none is lost. Otherwise webhooks are lost, and everything is read after the start.',
@@ -22,7 +22,6 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   starting: {
     title: 'The mirror is starting',
-    lost: 'No webhook.',
     over: 'It ends without help, usually within 10 s.',
   },
   disk_full: {
@@ -42,7 +41,6 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   mirror_locked: {
     title: 'Another program locks the mirror’s file',
-    lost: 'No webhook.',
     over: 'The mirror catches up within 10 s.',
   },
   mirror_failed: {
@@ -52,7 +50,6 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   apply_behind: {
     title: 'The mirror is too slow',
-    lost: 'No webhook.',
     over: '`stock_mirror_seconds_behind` falls to 0.',
   },
   stream_silent: {
@@ -72,12 +69,10 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   wrong_store: {
     title: 'The credentials belong to another store',
-    lost: 'No webhook.',
     over: 'The first read after the restart ends it.',
   },
   credentials: {
     title: 'The store refuses the credentials',
-    lost: 'No webhook.',
     over: 'The first request that the store accepts ends it.',
   },
   webhooks_missing: {
@@ -87,7 +82,6 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   refused_products: {
     title: 'The store refuses many products',
-    lost: 'No webhook.',
     over: 'A `resync` ends without failures.',
   },
   held_removals: {
@@ -97,7 +91,6 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   reads_overdue: {
     title: 'Reads are overdue',
-    lost: 'No webhook.',
     over: 'No read request is older than 15 min.',
   },
   store_unreachable: { title: 'The store cannot be reached', lost: NO_WEBHOOK, over: READS_AGAIN },
@@ -111,17 +104,14 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   parked_reads: {
     title: 'Some products cannot be read',
-    lost: 'No webhook.',
     over: 'A `resync` of the products succeeds.',
   },
   list_gap: {
     title: 'The store cannot list its products',
-    lost: 'No webhook.',
     over: 'A `resync` lists the whole catalogue.',
   },
   unchecked: {
     title: 'Values were not checked in time',
-    lost: 'No webhook.',
     over: 'The oldest check is younger than `VERIFY_WITHIN_HOURS`.',
   },
   requests_refused: {
@@ -150,3 +140,7 @@ export const GUIDE: Readonly<Record<CauseCode, Guide>> = {
     over: ALL_READ,
   },
 };
+
+export function guideOf(code: CauseCode): Required<Guide> {
+  return { lost: 'No webhook.', ...GUIDE[code] };
+}
