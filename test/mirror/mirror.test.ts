@@ -197,7 +197,7 @@ test('refuses a read that was sent before the clock stepped back', async () => {
   await expect(read(nowMs + 1)).rejects.toMatchObject({ kind: 'closed' });
   expect(applier().posted).toEqual([]);
   void read(nowMs).catch(() => undefined);
-  await vi.waitUntil(() => applier().posted.length === 1);
+  await expect.poll(() => applier().posted).toHaveLength(1);
 });
 
 test('checks the whole file only at the start after damage', async () => {
@@ -223,7 +223,7 @@ test('calls listeners before the callers of a transaction', async () => {
   const heard: unknown[] = [];
   const stop = mirror.onApplied(({ reports }) => void heard.push([reports.length, mirror.position.inboxSeq]));
   const applied = mirror.append(missedAt(T0)).then(() => heard.push('applied'));
-  await vi.waitUntil(() => applier().posted.length === 1);
+  await expect.poll(() => applier().posted).toHaveLength(1);
   const transaction = (inboxSeq: number): void =>
     applier().tell({ event: { type: 'applied', position: { ...POSITION, inboxSeq }, reports: [] } });
   transaction(4);
@@ -252,7 +252,7 @@ test('opens the file again when it is asked to', async () => {
   mirror.reopen(new SqliteFault('closed', 'the clock steps back'));
   expect(mirror.isOpen).toBe(false);
   const closing = applier();
-  await vi.waitUntil(() => closing.posted.length === 1);
+  await expect.poll(() => closing.posted).toHaveLength(1);
   expect(closing.posted).toMatchObject([{ name: 'close' }]);
   closing.tell({ id: 0, value: undefined });
   await pause();

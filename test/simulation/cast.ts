@@ -13,7 +13,7 @@ import type { EpochClocks } from './journal.ts';
 import { Lives } from './lives.ts';
 import { Machine } from './machine.ts';
 import { Mail } from './mail.ts';
-import { Observer, oldestDue } from './observer.ts';
+import { isAskedFor, Observer, oldestDue } from './observer.ts';
 import type { Plan } from './plan.ts';
 import { Proxy } from './proxy.ts';
 import type { Report } from './report.ts';
@@ -330,7 +330,7 @@ export class Cast {
         this.#forProductsOf(misleading, (productId) => this.seen.forget(productId));
         this.#onAnswered(answer);
       },
-      onCall: (call) => this.calls.onCall(call, () => this.#oldestDue()),
+      onCall: (call) => this.calls.onCall(call, (productId) => this.#oldestDue(productId)),
     };
   }
 
@@ -537,9 +537,11 @@ export class Cast {
     return reconcileCron === null ? null : verifyWithinHours * 3_600_000;
   }
 
-  #oldestDue(): string[] {
+  #oldestDue(productId: string): string[] | null {
     const db = this.observer.open();
-    return db === null ? [] : oldestDue(db, FAIR_AGE_MS);
+    if (db === null) return [];
+    const oldest = oldestDue(db, FAIR_AGE_MS);
+    return oldest.includes(productId) || isAskedFor(db, productId) ? oldest : null;
   }
 
   #forProductsOf(items: Delivery['items'], action: (productId: string) => void): void {

@@ -108,6 +108,20 @@ export function oldestDue(db: Db, ageMs: number): string[] {
   return due.filter(({ atMs }) => atMs <= oldest.atMs).map(({ id }) => id);
 }
 
+/** A read that nothing asks for, of the schedule or a probe, is no part of a flood of requests. */
+export function isAskedFor(db: Db, productId: string): boolean {
+  const isAsked = prepared<{ readonly productId: string }, number>(
+    db,
+    `SELECT NOT EXISTS (SELECT 1 FROM products WHERE product_id = :productId)
+       OR EXISTS (SELECT 1 FROM due_reads WHERE product_id = :productId)
+       OR EXISTS (SELECT 1 FROM gaps JOIN variants USING (variant_id) WHERE product_id = :productId)
+       OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
+       OR (SELECT read_at_ms FROM products WHERE product_id = :productId)
+         < (SELECT trusted_after_ms FROM mirror_state)`,
+  );
+  return isAsked.pluck().get({ productId }) === 1;
+}
+
 function isTrue(db: Db, sql: string): boolean {
   return prepared<[], number>(db, sql).pluck().get() === 1;
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { fetchThroughProxy } from '../../../src/platform/proxy.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 import { AlertSender, alertAfterMs } from '../../../src/ops/state/alert-sender.ts';
@@ -71,7 +71,7 @@ test('announces an urgent cause once it has lasted for its time, and its end, in
   observe(T0 + FULL_MS, full);
   observe(T0 + FULL_MS + 1_000, full);
   observe(T0 + FULL_MS + 2_000);
-  await vi.waitFor(() => expect(taken).toHaveLength(2));
+  await expect.poll(() => taken).toHaveLength(2);
   expect(taken.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
     { status: 'begun', cause: 'disk_full', severity: 'critical', since: '2026-01-01T00:00:00.000Z' },
     { status: 'ended', cause: 'disk_full', at: '2026-01-01T00:01:02.000Z' },
@@ -84,7 +84,7 @@ test('announces no warning that can wait for working hours', async () => {
   const { observe } = sending({ url });
   expect(alertAfterMs('clock_wrong')).toBeNull();
   observe(T0 + 86_400_000, { ...causeOf('clock_wrong', T0), since: T0 }, full);
-  await vi.waitFor(() => expect(taken).toHaveLength(1));
+  await expect.poll(() => taken).toHaveLength(1);
   expect(taken[0]?.body).toContain('disk_full');
 });
 
@@ -92,7 +92,7 @@ test('sends an alert again until it is taken, and logs no part of the address', 
   const { taken, url } = await receiving([503, 429, 204]);
   const { observe, lines } = sending({ url });
   observe(T0 + FULL_MS, full);
-  await vi.waitFor(() => expect(taken.at(-1)?.status).toBe(204));
+  await expect.poll(() => taken.at(-1)?.status).toBe(204);
   expect(new Set(taken.map(({ body }) => body)).size).toBe(1);
   expect(lines.join('')).toContain('HTTP 503');
   expect(lines.join('')).not.toContain('hidden');
@@ -103,7 +103,7 @@ test('gives up an alert that is refused for good, and sends the next', async () 
   const { observe, lines } = sending({ url });
   observe(T0 + FULL_MS, full);
   observe(T0 + FULL_MS + 1_000);
-  await vi.waitFor(() => expect(taken.map(({ status }) => status)).toEqual([404, 200]));
+  await expect.poll(() => taken.map(({ status }) => status)).toEqual([404, 200]);
   expect(lines.join('')).toContain('HTTP 404');
 });
 
@@ -115,7 +115,7 @@ test('pings each minute, whatever the state is, also after the clock was set bac
   observe(T0 + 59_999, full);
   pass(1);
   observe(T0 - 86_400_000, full);
-  await vi.waitFor(() => expect(taken).toHaveLength(2));
+  await expect.poll(() => taken).toHaveLength(2);
   expect(taken.every(({ method, body }) => method === 'GET' && body === '')).toBe(true);
 });
 

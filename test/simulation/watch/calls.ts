@@ -46,7 +46,8 @@ export class Calls {
     this.released();
   }
 
-  onCall(call: ApiCall, oldestDue: () => readonly string[]): void {
+  /** @param oldestDue the products whose turn it is, if a request asks for the read of this one. */
+  onCall(call: ApiCall, oldestDue: (productId: string) => readonly string[] | null): void {
     if (call.endpoint === '/oauth/token') this.#onToken(call);
     else if (call.endpoint === '/v1/product/detail') this.#onRead(call, oldestDue);
   }
@@ -65,11 +66,11 @@ export class Calls {
     if (status === 429) this.wasSlowedDown = true;
   }
 
-  #onRead(call: ApiCall, oldestDue: () => readonly string[]): void {
+  #onRead(call: ApiCall, oldestDue: (productId: string) => readonly string[] | null): void {
     const { product_id: productId } = JSON.parse(call.body) as { product_id: string };
     if (call.phase === 'sent') {
       this.details += 1;
-      this.#watchShare(productId, oldestDue());
+      this.#watchShare(productId, oldestDue(productId));
       this.#readsInFlight.add(productId);
       return;
     }
@@ -82,7 +83,8 @@ export class Calls {
     this.#onDetail(productId, { sentAtMs, sampledAtMs: sampled?.atMs ?? null, isTrue, shown });
   }
 
-  #watchShare(productId: string, oldest: readonly string[]): void {
+  #watchShare(productId: string, oldest: readonly string[] | null): void {
+    if (oldest === null) return;
     const key = oldest.join();
     const hasTurn = oldest.some((id) => id === productId || this.#readsInFlight.has(id));
     if (oldest.length === 0 || key !== this.#oldest || hasTurn) {
