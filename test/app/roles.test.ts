@@ -82,7 +82,8 @@ test('a receiver answers and publishes webhooks, shows its state, and refers rea
   expect(answer.status).toBe(204);
   const published = () => servers.log.filter(({ subject }) => subject === 'deliveries');
   await expect.poll(() => published().map(({ body }) => Buffer.from(body))).toEqual([Buffer.from(BODY)]);
-  expect((await ask(webhook, '/healthz')).status).toBe(200);
+  // It may not be known in the stream yet.
+  await expect.poll(async () => (await ask(webhook, '/healthz')).status).toBe(200);
   expect((await ask(ops, '/readyz')).status).toBe(200);
   expect(await (await ask(ops, '/api/status')).json()).toEqual({ state: 'live', causes: [] });
   expect(await (await ask(ops, '/metrics')).text()).toMatch(/^stock_mirror_stream_backlog_rows 0$/m);
