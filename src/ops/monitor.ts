@@ -23,7 +23,7 @@ import { StateWatch } from './state/state-watch.ts';
 import type { Timeline } from './state/timeline.ts';
 
 interface WatchedMirror {
-  /** null: this host only receives. */
+  /** null on a host that only receives. */
   readonly databases: Pick<Databases, 'reader' | 'writer'> | null;
   readonly sampler: Pick<StateSampler, 'last'> | null;
   readonly operator: Pick<Operator, 'blocked' | 'verificationBound'> | null;

@@ -14,7 +14,7 @@ interface WebhookDeps {
   readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
   /** Whether a delivery could be committed and published now. */
   readonly health: () => Health;
-  /** Call it when a balancer asks: what it keeps from this host because commits fail is noted as missed. */
+  /** Call it when a balancer asks. While commits fail, it may send webhooks elsewhere: they are noted as missed. */
   readonly noteTurnedAway: () => void;
   readonly secrets: readonly string[];
   readonly observer: WebhookObserver;

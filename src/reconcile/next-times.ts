@@ -4,7 +4,7 @@ import { Cron } from 'croner';
 interface Schedules {
   readonly reconcileCron: string | null;
   readonly resyncCron: string | null;
-  /** null: the system's. */
+  /** null for the time zone of the system. */
   readonly timezone: string | null;
 }
 

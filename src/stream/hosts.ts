@@ -21,7 +21,7 @@ interface Claim {
 
 /** With a second each for the report and for the mirror's decision, no reader trusts older values for more than 10 s. */
 export const SILENT_MS = 7_000;
-/** So many heartbeats in a row, one a second, are not lost by chance. */
+/** Heartbeats come once a second. Three missing in a row are a pause, not chance. */
 const PAUSE_MS = 3_000;
 /** Between two looks at the clock, of one a second. */
 const STANDSTILL_MS = 2_000;

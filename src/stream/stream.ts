@@ -27,7 +27,7 @@ interface StreamDeps {
 const BACKLOG_MS = 7_000;
 /**
  * A balancer that asks each second sends nothing more to this host when the others declare that it has vanished, 7 s after its
- * last heartbeat: what they read then is complete.
+ * last heartbeat. So the reads that follow include everything that it answered.
  */
 const UNFIT_MS = 5_000;
 const RETRY_MS = 1_000;
@@ -116,7 +116,7 @@ export class Stream {
     return this.#publisher.publishedSeq;
   }
 
-  /** What this host receives reaches the others, and they miss this host if it vanishes. */
+  /** Other hosts get what this one receives, and notice if it vanishes. */
   get isPublishing(): boolean {
     return performance.now() - this.#heartbeats.storedAtMs < UNFIT_MS && this.#backlogMs < UNFIT_MS;
   }
@@ -173,7 +173,7 @@ export class Stream {
     const { oldestAtMs } = this.#publisher;
     if (oldestAtMs === null) return 0;
     const ageMs = this.#deps.host.now() - oldestAtMs;
-    // After a step back of the clock, nobody knows how long the row has waited.
+    // The clock was set back since: the row's age is unknown.
     return ageMs < 0 ? BACKLOG_MS : ageMs;
   }
 

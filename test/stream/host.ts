@@ -71,7 +71,7 @@ export class Host {
   isDiskFull = false;
   /** No message reaches the servers or comes from them. */
   isCut = false;
-  /** Of the wall clock. */
+  /** How far its wall clock is ahead of the true time. */
   offsetMs = 0;
   /** The webhook secret, from the next start on. */
   secret = 'secret';

@@ -572,7 +572,7 @@ test('an outage of the servers is no missed time, however late the hosts come ba
   expect(mirror.isCurrent).toBe(true);
 });
 
-test('a mirror waits after an outage for receivers that started in it, which nobody knows', async () => {
+test('after an outage, a mirror waits for receivers that started during it', async () => {
   const [machines, , mirror] = await running('receiver', 'mirror');
   machines.servers.isAway = true;
   await machines.pass(10_000);

@@ -122,7 +122,7 @@ test('shows the zone and the next times of the schedules, as the server does at 
   });
 });
 
-/** As the loader of a system with an older C library. */
+/** Fails as it would with a C library that is too old for SQLite. */
 const OLD_LIBRARY = `process.dlopen = () => {
   const message = "/lib/x86_64-linux-gnu/libc.so.6: version \`GLIBC_2.34' not found (required by /x.node)";
   throw Object.assign(new Error(message), { code: 'ERR_DLOPEN_FAILED' });
