@@ -143,11 +143,11 @@ export async function startMirrorHost(
   }
 }
 
-function optionsOfOps({ ops, database, warehouseNames, command }: Config) {
+function optionsOfOps({ ops, database, warehouseNames: namedBySettings, command }: Config) {
   return {
     token: ops.token?.reveal() ?? null,
     readToken: ops.readToken?.reveal() ?? null,
-    warehouseNames,
+    namedBySettings,
     commandOf: commandsOf(command),
     database: {
       path: database.path,

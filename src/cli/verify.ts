@@ -6,6 +6,8 @@ import { commandsOf, type CommandOf } from '../platform/own-command.ts';
 import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
 import { ownFile } from '../sqlite/database-files.ts';
+import type { Db } from '../sqlite/open.ts';
+import { prepareRows } from '../sqlite/prepared.ts';
 import { allProducts } from '../store-api/all-rows.ts';
 import { connectService, type ServiceClient } from '../store-api/client.ts';
 import { DEFAULT_RETRY_POLICY, withRetries } from '../store-api/retry.ts';
@@ -85,6 +87,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
   const pluck = (sql: string): string[] => db.prepare<[], string>(sql).pluck().all();
   let verdict;
   let held: ReadonlySet<string>;
+  let names: ReadonlyMap<string, string>;
   try {
     progress.show({ done: 0, total: 0 });
     const drawn = sample === undefined ? [] : pluck(`${PRODUCT_IDS} ORDER BY random() LIMIT ${sample}`);
@@ -105,6 +108,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
       ids,
     );
     held = new Set(pluck('SELECT product_id FROM due_reads WHERE held = 1'));
+    names = namesOfWarehouses(db);
   } catch (error) {
     if (!interrupted.aborted) throw over.signal.aborted ? over.signal.reason : error;
     progress.say('stopped without a verdict');
@@ -120,9 +124,18 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
   process.stdout.write(
     json === true
       ? `${JSON.stringify(answer)}\n`
-      : describe(verdict, { names: config.warehouseNames, held, commandOf: commandsOf(config.command) }),
+      : describe(verdict, { names, held, commandOf: commandsOf(config.command) }),
   );
   return equal ? EXIT.done : EXIT.failed;
+}
+
+function namesOfWarehouses(db: Db): ReadonlyMap<string, string> {
+  const rows = prepareRows<[], { id: string; name: string }>(
+    db,
+    { id: 'warehouse_id', name: 'name' },
+    (list) => `SELECT ${list} FROM warehouse_names`,
+  );
+  return new Map(rows.all().map(({ id, name }) => [id, name]));
 }
 
 const PRODUCT_IDS = 'SELECT product_id FROM mirror_products';

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
+import { WAREHOUSE_NAME, warehouseNameIn } from '../platform/warehouse-name.ts';
 import { Secret } from '../platform/secret.ts';
 
 export interface Kind<T> {
@@ -98,12 +99,13 @@ export const timeZone = kind('the name of a time zone, such as `Asia/Bangkok` or
 
 export const warehouseNames = kind(
   '`ID=NAME` with commas between several, such as `11=Bangkok,12=Chiang Mai`: each id once, ' +
-    'of digits, each name of 1 to 60 characters',
+    `of digits, each name of ${WAREHOUSE_NAME}`,
   (text): ReadonlyMap<string, string> | undefined => {
     const names = new Map<string, string>();
     for (const entry of text.split(',')) {
-      const [, id = '', name = ''] = /^\s*([0-9]+)\s*=\s*(\P{Cc}{0,59}\S)\s*$/u.exec(entry) ?? [];
-      if (name === '' || names.has(id) || /\p{Cc}/u.test(name) || !name.isWellFormed()) return undefined;
+      const [, id, text = ''] = /^\s*([0-9]+)\s*=(.*)$/su.exec(entry) ?? [];
+      const name = warehouseNameIn(text);
+      if (id === undefined || name === null || names.has(id)) return undefined;
       names.set(id, name);
     }
     return names;

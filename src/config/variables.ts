@@ -45,7 +45,8 @@ export const VARIABLES = {
   TZ: optional(is.timeZone, "Time zone of the cron times; by default the system's"),
   WAREHOUSE_NAMES: optional(
     is.warehouseNames,
-    'Names of warehouses, for people and as `warehouse_name` in the views and the API',
+    'Names of warehouses, for people and as `warehouse_name` in the views and the API. The page can name the others, ' +
+      'with its filter of the stock by warehouse. A name that is no longer given here stays until the page changes it',
   ),
   HOST: preset(LOCAL, is.host, 'Address of the public listener; `0.0.0.0` for every interface'),
   PORT: preset('8787', port, 'Port of the public listener; 0: any free port'),

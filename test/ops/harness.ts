@@ -58,7 +58,7 @@ export function opsApp(
     operator,
     token: null,
     readToken: null,
-    warehouseNames: new Map(),
+    namedBySettings: new Map(),
     commandOf: (command) => command,
     database: { path: '/srv/mirror.db', lockId: '7:9' },
     ...unwatched({ ...databases, reader: over.reader ?? databases.reader }, () => operator.blocked),

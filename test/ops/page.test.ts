@@ -630,7 +630,8 @@ test('plots the last hour of a new mirror, with the values in a table', async ()
 
 test('groups stock by variant, and filters by warehouse and by nothing to sell', async () => {
   const databases = newDatabases();
-  const ops = await startOps(databases, { warehouseNames: new Map([['2', 'Bangkok']]) });
+  const ops = await startOps(databases);
+  await databases.writer.command('nameWarehouses', { names: { 2: 'Bangkok' } });
   const variants = [
     { id: '100', levels: { 1: 5, 2: 0 } },
     { id: '101', levels: { 1: 7 } },
@@ -648,6 +649,34 @@ test('groups stock by variant, and filters by warehouse and by nothing to sell',
   expect(rows(await show(ops, '/stock?empty=1'))).toEqual(['100-2']);
   expect(rows(await show(ops, '/stock?empty=1&warehouse=1'))).toEqual([]);
   expect(await show(ops, '/stock?warehouse=2')).toContain('<option value="2" selected>Bangkok (2)</option>');
+});
+
+test('names a warehouse, unless the settings do', async () => {
+  const databases = newDatabases();
+  const ops = await startOps(databases, { namedBySettings: new Map([['2', 'Bangkok']]) });
+  await databases.writer.append(
+    readInput('1', detail('1', [{ id: '100', levels: { 1: 5, 2: 0 } }]), { sentAtMs: Date.now() }),
+  );
+  const save = (id: string, name: string) => post(ops, '/page/warehouse', { id, name });
+  const named = () => databases.reader.ask('namesOfWarehouses');
+
+  expect(await show(ops, '/stock')).not.toContain('/page/warehouse');
+  expect(await show(ops, '/stock?warehouse=2')).not.toContain('/page/warehouse');
+  expect(await show(ops, '/stock?warehouse=1')).toContain('action="/page/warehouse"');
+
+  const saved = await save('1', ' Main <b>store</b> ');
+  expect(saved).toMatchObject({ status: 303, headers: { location: '/stock?warehouse=1' } });
+  expect(await named()).toEqual(new Map([['1', 'Main <b>store</b>']]));
+  for (const path of ['/stock', '/stock?warehouse=1', '/variants/100']) {
+    expect(await show(ops, path)).toContain('Main &lt;b&gt;store&lt;/b&gt;');
+  }
+
+  expect(words((await save('2', 'Elsewhere')).text)).toContain('WAREHOUSE_NAMES names warehouse 2');
+  expect(words((await save('x', 'Elsewhere')).text)).toContain('“x” is not a warehouse id');
+  expect(words((await save('1', 'x'.repeat(61))).text)).toContain('A name has 1 to 60 characters');
+  expect((await named()).get('1')).toBe('Main <b>store</b>');
+  await save('1', ' ');
+  expect(await named()).toEqual(new Map());
 });
 
 test('lists the stock by SKU, in pages that keep the search and the filters', async () => {

@@ -5,7 +5,7 @@ export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { deliveryAt, deliveryPage } from '../queries/deliveries.ts';
 export { glance, notedMinutes, shownCauses } from '../queries/overview.ts';
 export { heldRemovals, openReads } from '../queries/open-reads.ts';
-export { findStock, warehouseIds } from '../queries/page/stock.ts';
+export { findStock, namesOfWarehouses, warehouseIds } from '../queries/page/stock.ts';
 export { variantView } from '../queries/page/variant.ts';
 export { absentProducts, unreadSince } from '../queries/listed-products.ts';
 export { areBundlesDue, nextReads, verificationOutlook } from '../queries/queue.ts';

@@ -37,11 +37,11 @@ export function prepareCommands(db: Db, inbox: Db) {
       causes_json = @causesJson
     WHERE epoch = @epoch
       AND EXISTS (SELECT 1 FROM mirror_state WHERE trusted_after_ms = @trustedAfterMs AND way_in = @wayIn)`);
-  const forgetWarehouses = db.prepare(
-    'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
+  const unnameWarehouses = db.prepare(
+    'DELETE FROM warehouse_names WHERE warehouse_id IN (SELECT key FROM json_each(?) WHERE value IS NULL)',
   );
   const nameWarehouses = db.prepare(
-    `INSERT INTO warehouse_names (warehouse_id, name) SELECT key, value FROM json_each(?) WHERE true
+    `INSERT INTO warehouse_names (warehouse_id, name) SELECT key, value FROM json_each(?) WHERE value IS NOT NULL
      ON CONFLICT (warehouse_id) DO UPDATE SET name = excluded.name WHERE name <> excluded.name`,
   );
   const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, values_json) VALUES (?, ?)');
@@ -63,9 +63,10 @@ export function prepareCommands(db: Db, inbox: Db) {
       noteMinute.run(at.minute, JSON.stringify(at.values));
       forgetMinutes.run(at.minute - MINUTES_KEPT);
     },
-    nameWarehouses: (args: { names: Readonly<Record<string, string>> }): void => {
+    /** null removes a name. Warehouses that are not mentioned keep theirs. */
+    nameWarehouses: (args: { names: Readonly<Record<string, string | null>> }): void => {
       const names = JSON.stringify(args.names);
-      forgetWarehouses.run(names);
+      unnameWarehouses.run(names);
       nameWarehouses.run(names);
     },
     checkpointRun: (run: Run): void => void checkpoint.run({ ...run, listDone: run.listDone ? 1 : 0 }),

@@ -12,7 +12,9 @@ const quantityOrNull = z.number().nullable();
 
 const suspect = flag.meta({ description: '1: the value may be out of date; a read of it is due.' });
 const source = z.enum(SOURCES).meta({ description: 'A webhook, or a read from the store.' });
-const warehouseName = textOrNull.meta({ description: 'From WAREHOUSE_NAMES; null: it has no name there.' });
+const warehouseName = textOrNull.meta({
+  description: 'Set by WAREHOUSE_NAMES or on the page; null: it has no name.',
+});
 const changeSeq = (changed: string) =>
   z.int().meta({ description: `Grows when ${changed} of the row changes.` });
 

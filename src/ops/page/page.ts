@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { WAREHOUSE_NAME, warehouseNameIn } from '../../platform/warehouse-name.ts';
 import { SqliteFault } from '../../sqlite/errors.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import { frame } from '../../web/frame.ts';
@@ -46,7 +47,7 @@ interface Pages {
 }
 
 export function createPage(deps: OpsDeps): Pages {
-  const { reader, operator, warehouseNames: names, commandOf, now, log } = deps;
+  const { reader, operator, namedBySettings, commandOf, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
   const show: ShowPage = async (c, { title, at, main, query = '' }, status = 200) => {
@@ -83,17 +84,20 @@ export function createPage(deps: OpsDeps): Pages {
 
   app.get('/stock', async (c) => {
     const search = readStockSearch(new URL(c.req.url).searchParams);
-    const [page, warehouseIds, status] = await Promise.all([
+    const { warehouseId } = search;
+    const [page, names, warehouseIds, status] = await Promise.all([
       reader.ask('findStock', {
         ...search,
-        warehouseId: search.warehouseId === '' ? null : search.warehouseId,
+        warehouseId: warehouseId === '' ? null : warehouseId,
         limit: VARIANTS_SHOWN,
       }),
+      reader.ask('namesOfWarehouses'),
       reader.ask('warehouseIds'),
       deps.state.status(),
     ]);
     const suspects = status.suspect_count;
-    const main = stockView(page, search, { names, nowMs: now(), suspects, warehouseIds });
+    const mayName = !namedBySettings.has(warehouseId);
+    const main = stockView(page, search, { names, mayName, nowMs: now(), suspects, warehouseIds });
     return show(c, { title: 'Stock', at: '/stock', main, query: search.text });
   });
 
@@ -102,6 +106,7 @@ export function createPage(deps: OpsDeps): Pages {
     const beforeSeq = numberIn(c.req.query('before'));
     const view = await reader.ask('variantView', { variantId, beforeSeq, limit: CHANGES_SHOWN });
     if (view === null) return fail(c, `The mirror has no variant ${variantId}`);
+    const names = await reader.ask('namesOfWarehouses');
     const main = variantPage(view, { names, nowMs: now(), beforeSeq });
     return show(c, { title: variantTitle(view), at: '/stock', main });
   });
@@ -110,6 +115,7 @@ export function createPage(deps: OpsDeps): Pages {
     const beforeSeq = numberIn(c.req.query('before'));
     const deadLettersOnly = c.req.query('show') === 'dead-letters';
     const page = await reader.ask('deliveryPage', { beforeSeq, limit: DELIVERIES_SHOWN, deadLettersOnly });
+    const names = await reader.ask('namesOfWarehouses');
     const list = deliveriesView(page, { names, deadLettersOnly, isFirst: beforeSeq === null });
     if (!deadLettersOnly) return show(c, { title: 'Deliveries', at: '/deliveries', main: list });
     const nav = problemsNav('/deliveries?show=dead-letters', await deps.state.status());
@@ -122,7 +128,7 @@ export function createPage(deps: OpsDeps): Pages {
     const delivery = seq === null ? null : await reader.ask('deliveryAt', { seq });
     if (delivery === null)
       return fail(c, `The inbox has no delivery ${c.req.param('seq')}; old ones are pruned`);
-    const main = deliveryView(delivery, names);
+    const main = deliveryView(delivery, await reader.ask('namesOfWarehouses'));
     return show(c, { title: `Delivery ${delivery.seq}`, at: '/deliveries', main });
   });
 
@@ -152,6 +158,17 @@ export function createPage(deps: OpsDeps): Pages {
     if (odd !== undefined) return fail(c, `“${odd}” is not a product id`, 400);
     const { id } = await operator.resync(productIds.length === 0 ? null : productIds, null);
     return c.redirect(`/runs/${id}`, 303);
+  });
+
+  app.post('/page/warehouse', async (c) => {
+    const { id = '', name: typed = '' } = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    const name = warehouseNameIn(typed);
+    if (!idSchema.safeParse(id).success) return fail(c, `“${id}” is not a warehouse id`, 400);
+    if (namedBySettings.has(id))
+      return fail(c, `WAREHOUSE_NAMES names warehouse ${id}: change it there`, 400);
+    if (name === null && typed.trim() !== '') return fail(c, `A name has ${WAREHOUSE_NAME}`, 400);
+    await deps.writer.command('nameWarehouses', { names: { [id]: name } });
+    return c.redirect(`/stock?${new URLSearchParams({ warehouse: id }).toString()}`, 303);
   });
 
   app.route('/', problemPages(deps, show));

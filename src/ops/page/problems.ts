@@ -13,7 +13,7 @@ export const PROBLEMS_LINK = '/problems/held';
 
 /** @param show shows the content in the frame of the page. */
 export function problemPages(deps: OpsDeps, show: ShowPage): Hono<OpsEnv> {
-  const { reader, operator, state, token, warehouseNames: names, now } = deps;
+  const { reader, operator, state, token, now } = deps;
   const app = new Hono<OpsEnv>();
 
   const held = async (c: PageContext, problem: string, status: 200 | 400 | 403) => {
@@ -48,8 +48,9 @@ export function problemPages(deps: OpsDeps, show: ShowPage): Hono<OpsEnv> {
     const before = /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER;
     const withDerived = c.req.query('derived') !== undefined;
     const reasons = DRIFT_REASONS.filter((reason) => withDerived || reason !== 'derived');
-    const [found, counts] = await Promise.all([
+    const [found, names, counts] = await Promise.all([
       reader.ask('driftBefore', { before, reasons, limit: DIFFERENCES_SHOWN }),
+      reader.ask('namesOfWarehouses'),
       state.status(),
     ]);
     const shown = { names, isFirst: before === Number.MAX_SAFE_INTEGER, withDerived };

@@ -46,6 +46,8 @@ function addressOf({ text, warehouseId, suspect, empty }: StockSearch, after: st
 
 interface Shown {
   readonly names: WarehouseNames;
+  /** Whether the page may name the chosen warehouse. */
+  readonly mayName: boolean;
   readonly nowMs: number;
   /** null: more than are counted. */
   readonly suspects: number | null;
@@ -59,6 +61,7 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
       <h1>Stock${text === '' ? '' : html`: “${text}”`}</h1>
       ${filtersView(search, shown)}
     </header>
+    ${search.warehouseId !== '' && shown.mayName ? nameForm(search.warehouseId, shown.names) : ''}
     ${groupedTable(
       ['Variant', 'Warehouse', numeric('To sell'), 'Not trusted', 'Source and age'],
       page.variants
@@ -96,6 +99,17 @@ function filtersView(search: StockSearch, { names, suspects, warehouseIds }: Sho
     >
     <label><input type="checkbox" name="empty" value="1" ${empty ? 'checked' : ''} /> Nothing to sell</label>
     <button class="secondary">Filter</button>
+  </form>`;
+}
+
+function nameForm(warehouseId: string, names: WarehouseNames): Html {
+  return html`<form method="post" action="/page/warehouse" class="row">
+    <input type="hidden" name="id" value="${warehouseId}" />
+    <label
+      >Name of warehouse ${warehouseId}
+      <input name="name" value="${names.get(warehouseId) ?? ''}" maxlength="60" autocomplete="off" />
+    </label>
+    <button class="secondary">Save</button>
   </form>`;
 }
 

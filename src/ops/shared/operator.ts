@@ -30,7 +30,7 @@ interface DatabaseIdentity {
 
 export interface OpsDeps {
   readonly reader: MirrorReader;
-  readonly writer: Pick<MirrorWriter, 'onApplied' | 'position'>;
+  readonly writer: Pick<MirrorWriter, 'command' | 'onApplied' | 'position'>;
   readonly operator: Operator;
   readonly token: string | null;
   readonly readToken: string | null;
@@ -40,7 +40,8 @@ export interface OpsDeps {
   readonly timeline: Pick<Timeline, 'minutes'>;
   /** The mirror's file, and what identifies it under any path. */
   readonly database: DatabaseIdentity;
-  readonly warehouseNames: WarehouseNames;
+  /** Warehouses that the settings name; the page cannot rename them. */
+  readonly namedBySettings: WarehouseNames;
   /** How an operator types a command of a remedy. */
   readonly commandOf: CommandOf;
   readonly now: () => number;

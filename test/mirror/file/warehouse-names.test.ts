@@ -4,7 +4,7 @@ import { dump } from '../projected.ts';
 
 const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY warehouse_id';
 
-test('shows warehouse names in the views until they are removed', async () => {
+test('shows warehouse names in the views until each is removed', async () => {
   const databases = await startDatabases();
   const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
   await databases.writer.append(readInput('1', found, { sentAtMs: T0 - 60_000 }));
@@ -12,7 +12,7 @@ test('shows warehouse names in the views until they are removed', async () => {
   await databases.writer.command('retryFailures', undefined);
   const db = readerDb(databases.path);
   const before = dump(db);
-  const named = async (names: Record<string, string>) => {
+  const named = async (names: Record<string, string | null>) => {
     await databases.writer.command('nameWarehouses', { names });
     return rows(db, LEVELS).map((row) => row['warehouse_name']);
   };
@@ -24,11 +24,11 @@ test('shows warehouse names in the views until they are removed', async () => {
     'กรุงเทพ',
     'Chiang Mai',
   ]);
-  expect(await named({ 11: 'Bangkok' })).toEqual(['Bangkok', null]);
+  expect(await named({ 11: 'Bangkok', 12: null })).toEqual(['Bangkok', null]);
   for (const view of ['mirror_changes', 'mirror_stock']) {
     const reported = `SELECT DISTINCT warehouse_name FROM ${view} WHERE warehouse_id = '11'`;
     expect(rows(db, reported), view).toEqual([{ warehouse_name: 'Bangkok' }]);
   }
   expect(dump(db)).toEqual(before);
-  expect(await named({})).toEqual([null, null]);
+  expect(await named({})).toEqual(['Bangkok', null]);
 });

@@ -89,6 +89,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
   ['trust', (db) => queries.trust(db)],
   ['warehouseIds', (db) => queries.warehouseIds(db)],
+  ['namesOfWarehouses', (db) => queries.namesOfWarehouses(db)],
   ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
   ['lag', (db) => queries.lag(db)],
   ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5, deadLettersOnly: false })],
