@@ -1,7 +1,7 @@
 /**
  * Generates `.env.example` and the list in docs/configuration.md from src/config/variables.ts, the causes in
- * docs/causes.md and the alert rules from src/ops/state/causes.ts, and the reasons against trust in
- * docs/reading-the-mirror.md from src/mirror/file/suspicion.ts.
+ * docs/causes.md and the alert rules from src/ops/state/causes.ts, and the views in docs/reading-the-mirror.md from
+ * src/mirror/file/view-columns.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import {
   type VariableName,
 } from '../src/config/variables.ts';
 import { WHY_NOT } from '../src/mirror/file/suspicion.ts';
+import { VIEWS, type View } from '../src/mirror/file/view-columns.ts';
 import { guideOf } from '../src/ops/state/cause-guide.ts';
 import {
   CAUSE_CODES,
@@ -112,10 +113,19 @@ function causeList(): string {
   return [states, ...entries].join('\n\n');
 }
 
-function trustReasons(): string {
-  return Object.entries(WHY_NOT)
-    .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
-    .join('\n');
+function viewReference(): string {
+  const views = Object.entries<View>(VIEWS).map(([view, { rows, columns }]) => {
+    const list = Object.entries(columns).map(([name, { isNullable, meaning }]) => {
+      const mark = !isNullable ? ':' : meaning.startsWith('null') ? ',' : ', null:';
+      return `- \`${name}\`${mark} ${meaning}`;
+    });
+    return `### ${view}\n\n${rows}\n\n${list.join('\n')}`;
+  });
+  const reasons = Object.entries(WHY_NOT).map(([code, meaning]) => `- \`${code}\`: ${meaning}`);
+  return [
+    ...views,
+    `### Reasons against trust\n\nValues of \`mirror_sellable.why_not\`.\n\n${reasons.join('\n')}`,
+  ].join('\n\n');
 }
 
 function causeRules(): string {
@@ -159,5 +169,5 @@ async function writePart(name: string, parser: 'markdown' | 'yaml', part: string
 writeFileSync(root('.env.example'), envExample());
 await writePart('docs/configuration.md', 'markdown', variableList());
 await writePart('docs/causes.md', 'markdown', causeList());
-await writePart('docs/reading-the-mirror.md', 'markdown', trustReasons());
+await writePart('docs/reading-the-mirror.md', 'markdown', viewReference());
 await writePart('deploy/prometheus/alerts.yml', 'yaml', causeRules());

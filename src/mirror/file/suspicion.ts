@@ -47,6 +47,7 @@ export const WHY_NOT = {
   gap: 'a webhook before the last one is late or lost, or came so close to a read that either may be the newer',
 } as const;
 export type WhyNot = keyof typeof WHY_NOT;
+export const WHY_NOT_CODES = Object.keys(WHY_NOT) as WhyNot[];
 
 interface Ground {
   readonly why: WhyNot;

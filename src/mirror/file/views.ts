@@ -10,6 +10,7 @@ import {
   TOTAL_TRUSTED,
   TOTAL_WHY_NOT,
 } from './suspicion.ts';
+import type { ViewName } from './view-columns.ts';
 
 /** SQLite guarantees a view's column names only with AS. */
 function columns(table: string, ...names: readonly string[]): string {
@@ -180,14 +181,14 @@ SELECT
   service_state.pruned_change_seq AS pruned_change_seq
 FROM mirror_state, service_state`;
 
-const VIEWS = {
+const SELECTS: Readonly<Record<ViewName, string>> = {
   mirror_sellable: SELLABLE,
   mirror_stock: STOCK,
   mirror_variants: VARIANTS,
   mirror_products: PRODUCTS,
   mirror_changes: CHANGES,
   mirror_status: STATUS,
-} as const;
+};
 
 /** Creates missing and changed views, so that they need no migration. */
 export function createViews(db: Db): void {
@@ -195,7 +196,7 @@ export function createViews(db: Db): void {
     .prepare<[string], string>(`SELECT sql FROM sqlite_master WHERE type = 'view' AND name = ?`)
     .pluck();
   transact(db, () => {
-    for (const [name, select] of Object.entries(VIEWS)) {
+    for (const [name, select] of Object.entries(SELECTS)) {
       const sql = `CREATE VIEW ${name} AS${select}`;
       if (made.get(name) !== sql) db.exec(`DROP VIEW IF EXISTS ${name}; ${sql}`);
     }

@@ -17,7 +17,7 @@ import {
   withRefusals,
   type ApiRouter,
 } from './router.ts';
-import { changeSchema, trustSchema, type Change } from './rows.ts';
+import { changeSchema, trustSchema } from './rows.ts';
 
 const CONTRACT = [
   'Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice.',
@@ -83,7 +83,7 @@ const changes = createRoute({
       'A page',
       z.object({
         epoch: epochSchema,
-        changes: z.array(changeSchema),
+        changes: z.array(changeSchema).readonly(),
         next: z.int().meta({ description: 'Send it as the next `after`. Never below `after`.' }),
         has_more: z.boolean(),
         trust: trustSchema.optional().meta({ description: 'With `trust=1`.' }),
@@ -126,7 +126,7 @@ export function changesRoutes(deps: OpsDeps): ApiRouter {
     const startOver = whyStartOver({ after, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
     const { epoch: current, changes: rows, hasMore } = page;
-    const answer = { epoch: current, changes: rows as Change[], next: nextOf(page), has_more: hasMore };
+    const answer = { epoch: current, changes: rows, next: nextOf(page), has_more: hasMore };
     if (!isTrustWanted) return c.json(answer, 200);
     return c.json({ ...answer, trust: await trust.now() }, 200);
   });

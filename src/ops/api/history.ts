@@ -4,7 +4,7 @@ import type { OpsDeps } from '../shared/operator.ts';
 import { instant } from '../shared/shapes.ts';
 import { readReasonWords } from '../shared/words.ts';
 import { apiRouter, endOf, flagParameter, listEnd, newestFirst, reading, type ApiRouter } from './router.ts';
-import { changeSchema, type Change } from './rows.ts';
+import { changeSchema } from './rows.ts';
 
 const EXPLAINED_REASONS = DRIFT_REASONS.map((reason) => `${reason} (${readReasonWords(reason)})`).join(', ');
 
@@ -19,7 +19,7 @@ const drift = reading('/api/drift', {
       .openapi({ description: 'Only this reason.' }),
     ...newestFirst,
   },
-  answer: z.object({ drift: z.array(changeSchema), ...listEnd }),
+  answer: z.object({ drift: z.array(changeSchema).readonly(), ...listEnd }),
 });
 
 const deadLetterSchema = z.object({
@@ -64,7 +64,7 @@ export function historyRoutes({ reader }: OpsDeps): ApiRouter {
     const { reason, after: before = NEWEST, limit } = c.req.valid('query');
     const reasons = reason === undefined ? DRIFT_REASONS : [reason];
     const { rows, hasMore } = await reader.ask('driftBefore', { before, reasons, limit });
-    return c.json({ drift: rows as Change[], ...endOf(hasMore ? rows.at(-1)?.seq : null) }, 200);
+    return c.json({ drift: rows, ...endOf(hasMore ? rows.at(-1)?.seq : null) }, 200);
   });
   app.openapi(deliveries, async (c) => {
     const { dead_letters: deadLettersOnly = false, after: beforeSeq = null, limit } = c.req.valid('query');

@@ -10,14 +10,7 @@ import {
   reading,
   type ApiRouter,
 } from './router.ts';
-import {
-  sellableRowSchema,
-  stockRowSchema,
-  variantRowSchema,
-  type SellableRow,
-  type StockRow,
-  type VariantRow,
-} from './rows.ts';
+import { sellableRowSchema, stockRowSchema, variantRowSchema } from './rows.ts';
 
 const PAGING =
   'A filtered page may hold fewer rows than `limit`, even none, while `has_more` is true. To copy ' +
@@ -63,7 +56,7 @@ const sellable = reading('/api/sellable', {
         'Epoch milliseconds. A `trust` object with a later `as_of` is newer than these rows; after ' +
         'an earlier one, a row keeps its own `trusted`.',
     }),
-    sellable: z.array(sellableRowSchema),
+    sellable: z.array(sellableRowSchema).readonly(),
   }),
 });
 
@@ -80,7 +73,7 @@ const stock = reading('/api/stock', {
       .optional()
       .openapi({ description: 'The `next` of the previous page.' }),
   },
-  answer: z.object({ ...page, stock: z.array(stockRowSchema) }),
+  answer: z.object({ ...page, stock: z.array(stockRowSchema).readonly() }),
 });
 
 const variants = reading('/api/variants', {
@@ -91,7 +84,7 @@ const variants = reading('/api/variants', {
     ...filter,
     after: idParameter.optional().openapi({ description: 'The `next` of the previous page.' }),
   },
-  answer: z.object({ ...page, variants: z.array(variantRowSchema) }),
+  answer: z.object({ ...page, variants: z.array(variantRowSchema).readonly() }),
 });
 
 export function stockRoutes({ reader, now }: OpsDeps): ApiRouter {
@@ -113,10 +106,7 @@ export function stockRoutes({ reader, now }: OpsDeps): ApiRouter {
       limit,
     });
     const next = hasMore && last !== null ? `${last.variantId}:${last.warehouseId}` : null;
-    return c.json(
-      { epoch, last_seq: lastSeq, as_of: now(), sellable: rows as SellableRow[], ...endOf(next) },
-      200,
-    );
+    return c.json({ epoch, last_seq: lastSeq, as_of: now(), sellable: rows, ...endOf(next) }, 200);
   });
   app.openapi(stock, async (c) => {
     const { after = ':', limit, warehouse_id: warehouseId, ...query } = c.req.valid('query');
@@ -128,16 +118,13 @@ export function stockRoutes({ reader, now }: OpsDeps): ApiRouter {
       limit,
     });
     const next = hasMore && last !== null ? `${last.variantId}:${last.warehouseId}` : null;
-    return c.json({ epoch, last_seq: lastSeq, stock: rows as StockRow[], ...endOf(next) }, 200);
+    return c.json({ epoch, last_seq: lastSeq, stock: rows, ...endOf(next) }, 200);
   });
   app.openapi(variants, async (c) => {
     const { after = '', limit, ...query } = c.req.valid('query');
     const found = await reader.ask('variantRows', { ...filterOf(query), after, limit });
     const { epoch, lastSeq, rows, last, hasMore } = found;
-    return c.json(
-      { epoch, last_seq: lastSeq, variants: rows as VariantRow[], ...endOf(hasMore ? last : null) },
-      200,
-    );
+    return c.json({ epoch, last_seq: lastSeq, variants: rows, ...endOf(hasMore ? last : null) }, 200);
   });
   return app;
 }
