@@ -91,12 +91,12 @@ function variableList(): string {
 function causeList(): string {
   const entries = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
-    const { title, lost, over } = guideOf(code);
+    const { lost, over } = guideOf(code);
     const { alertAfter }: CauseRow = CAUSES[code];
     const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
     return [
       `### ${code}`,
-      `**${title}** (${[urgency, OWNER_WORDS[owner], ...(alertAfter === null ? [] : [alertAfter])].join('; ')})`,
+      [urgency, OWNER_WORDS[owner], ...(alertAfter === null ? [] : [alertAfter])].join('; '),
       [
         `- **You see:** ${message}`,
         `- **Lost:** ${lost}`,

@@ -1,4 +1,4 @@
-/** Titles, losses and ends of the causes. docs/causes.md and the page show them with each message and remedy. */
+/** Titles, losses and ends of the causes. The page shows them with each message and remedy, docs/causes.md without titles. */
 import type { CauseCode } from './causes.ts';
 
 interface Guide {
@@ -10,7 +10,7 @@ interface Guide {
 }
 
 const CAUGHT_UP = 'The state returns to `live` once the waiting reads are done.';
-const NO_WEBHOOK = 'No webhook. Lost ones are repaired later than usual.';
+const NO_WEBHOOK = 'No webhook. Lost ones are repaired later.';
 const ALL_READ = 'Everything is read: 10,000 products take 200 s at 50 requests per second.';
 const READS_AGAIN = 'The first read that succeeds ends it.';
 
@@ -36,7 +36,7 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   no_receiver: {
     title: 'The receiver does not run',
-    lost: 'Webhooks, because the store sends each one once. Everything is read once the receiver runs.',
+    lost: 'Webhooks. Everything is read once the receiver runs.',
     over: 'The receiver’s next heartbeat ends it.',
   },
   mirror_locked: {
@@ -59,12 +59,10 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   stream_backlog: {
     title: 'The stream is behind',
-    lost: 'No webhook. Values of the mirrors that are behind are not trusted.',
     over: '`stock_mirror_stream_backlog_rows` falls to 0.',
   },
   stream_refused: {
     title: 'The stream refuses a delivery',
-    lost: 'No webhook. The other mirrors read the products that it names.',
     over: 'The cause ends when the servers accept the delivery.',
   },
   wrong_store: {
@@ -77,8 +75,8 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   webhooks_missing: {
     title: 'Webhooks are missing',
-    lost: 'The webhooks that did not arrive. Every product is read once they arrive again.',
-    over: 'Change a quantity in the store’s app: the webhook that arrives ends the cause.',
+    lost: 'The webhooks that did not arrive.',
+    over: 'Change a quantity in the store’s app: its webhook ends the cause.',
   },
   refused_products: {
     title: 'The store refuses many products',
@@ -108,7 +106,7 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   list_gap: {
     title: 'The store cannot list its products',
-    over: 'A `resync` lists the whole catalogue.',
+    over: 'The next complete list ends it, such as that of `stock-mirror resync`.',
   },
   unchecked: {
     title: 'Values were not checked in time',
@@ -116,7 +114,7 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   requests_refused: {
     title: 'Requests were refused',
-    lost: 'Nothing, if strangers sent them. If webhooks were among them, reads find what they changed.',
+    lost: 'Webhooks, if any were among them. Reads find what they changed.',
     over: 'It ends some time after the last refusal.',
   },
   clock_wrong: {
@@ -136,7 +134,7 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   downtime: {
     title: 'Everything is read again',
-    lost: 'Webhooks of the downtime, if any. Rows are not trusted until they are read again.',
+    lost: 'Webhooks of the downtime, if any.',
     over: ALL_READ,
   },
 };

@@ -79,8 +79,7 @@ export const CAUSES = {
     owner: 'host',
     message:
       'Another program holds a lock on the mirror’s file: {fault}. Webhooks are kept in the inbox, and values are not updated.',
-    remedy:
-      'Find the program with `fuser -v` on the file, and end its transaction. The mirror then catches up.',
+    remedy: 'Find the program with `fuser -v` on the file, and end its transaction.',
     alertAfter: '30s',
     holdsReads: true,
   },
@@ -99,7 +98,7 @@ export const CAUSES = {
     owner: 'host',
     message:
       'Webhooks arrive faster than this machine applies them. They are kept in the inbox, and values are out of date.',
-    remedy: 'Give the mirror a faster disk or more CPU time. It then catches up.',
+    remedy: 'Give the mirror a faster disk or more CPU time.',
     alertAfter: '1m',
   },
   stream_silent: {
@@ -245,7 +244,7 @@ export const CAUSES = {
     message:
       'The store cannot list all of its products: reading its list by id fails {gap}. New products there are unknown until a webhook names them, and no deleted product is removed.',
     remedy:
-      'Report it to the store: `POST /v1/product/list` with `sort_by` id, that offset and limit 1 fails. The cause ends with the next complete list, such as that of `stock-mirror resync`.',
+      'Report it to the store: `POST /v1/product/list` with `sort_by` id, that offset and limit 1 fails.',
     alertAfter: '30m',
   },
   unchecked: {
