@@ -16,7 +16,7 @@ import {
 } from '../src/config/variables.ts';
 import { WHY_NOT } from '../src/mirror/file/suspicion.ts';
 import { VIEWS, type View } from '../src/mirror/file/view-columns.ts';
-import { guideOf } from '../src/ops/state/cause-guide.ts';
+import { guideOf, NOTHING_LOST } from '../src/ops/state/cause-guide.ts';
 import {
   CAUSE_CODES,
   causeOf,
@@ -96,10 +96,15 @@ function causeList(): string {
     const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
     return [
       `### ${code}`,
-      [urgency, OWNER_WORDS[owner], ...(alertAfter === null ? [] : [alertAfter])].join('; '),
+      // The document says once that other programs on the machine count too.
+      [
+        urgency,
+        owner === 'host' ? 'this machine' : OWNER_WORDS[owner],
+        ...(alertAfter === null ? [] : [alertAfter]),
+      ].join('; '),
       [
         `- **You see:** ${message}`,
-        `- **Lost:** ${lost}`,
+        ...(lost === NOTHING_LOST ? [] : [`- **Lost:** ${lost}`]),
         `- **Do this:** ${remedy}`,
         `- **Over:** ${over}`,
       ].join('\n'),
