@@ -13,14 +13,13 @@ interface Guide {
 export const NOTHING_LOST = 'No webhook.';
 
 const CAUGHT_UP = 'The state returns to `live` once the waiting reads are done.';
-const NO_WEBHOOK = 'No webhook. Lost ones are repaired later.';
 const ALL_READ = 'Everything is read: 10,000 products take 200 s at 50 requests per second.';
 const READS_AGAIN = 'The first read that succeeds ends it.';
 
 const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   stopped: {
     title: 'The mirror does not run, or hangs',
-    lost: 'A separate receiver still takes webhooks, and none is lost. Otherwise webhooks are lost, and everything is read after the start.',
+    lost: 'Nothing, if a separate receiver takes the webhooks. Otherwise webhooks, and everything is read after the start.',
     over: '`stock-mirror status` says `live`.',
   },
   starting: {
@@ -48,7 +47,7 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
   },
   mirror_failed: {
     title: 'The mirror’s file cannot be used',
-    lost: 'No webhook. If the file is lost, its history is lost too, unless there is a backup.',
+    lost: 'The history, if the file is lost and there is no backup.',
     over: CAUGHT_UP,
   },
   apply_behind: {
@@ -93,13 +92,12 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
     title: 'Reads are overdue',
     over: 'No read request is older than 15 min.',
   },
-  store_unreachable: { title: 'The store cannot be reached', lost: NO_WEBHOOK, over: READS_AGAIN },
-  store_down: { title: 'The store cannot be read', lost: NO_WEBHOOK, over: READS_AGAIN },
-  store_slow: { title: 'The store does not answer in time', lost: NO_WEBHOOK, over: READS_AGAIN },
-  not_the_store: { title: 'Another server answers', lost: NO_WEBHOOK, over: READS_AGAIN },
+  store_unreachable: { title: 'The store cannot be reached', over: READS_AGAIN },
+  store_down: { title: 'The store cannot be read', over: READS_AGAIN },
+  store_slow: { title: 'The store does not answer in time', over: READS_AGAIN },
+  not_the_store: { title: 'Another server answers', over: READS_AGAIN },
   rate_limited: {
     title: 'The store asks for a pause',
-    lost: NO_WEBHOOK,
     over: 'The pause ends without help.',
   },
   parked_reads: {
