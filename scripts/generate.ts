@@ -16,7 +16,7 @@ import {
 } from '../src/config/variables.ts';
 import { WHY_NOT } from '../src/mirror/file/suspicion.ts';
 import { VIEWS, type View } from '../src/mirror/file/view-columns.ts';
-import { guideOf, NOTHING_LOST } from '../src/ops/state/cause-guide.ts';
+import { guideOf } from '../src/ops/state/cause-guide.ts';
 import {
   CAUSE_CODES,
   causeOf,
@@ -24,6 +24,7 @@ import {
   hasTrait,
   OWNER_WORDS,
   type CauseRow,
+  type Owner,
 } from '../src/ops/state/causes.ts';
 
 const WIDTH = 118;
@@ -88,23 +89,23 @@ function variableList(): string {
   return items.join('\n');
 }
 
+/** The document says once that other programs on the machine count too. */
+function ownerWords(owner: Owner): string {
+  return owner === 'host' ? 'this machine' : OWNER_WORDS[owner];
+}
+
 function causeList(): string {
   const entries = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
-    const { lost, over } = guideOf(code);
+    const { title, lost, over } = guideOf(code);
     const { alertAfter }: CauseRow = CAUSES[code];
     const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
     return [
       `### ${code}`,
-      // The document says once that other programs on the machine count too.
-      [
-        urgency,
-        owner === 'host' ? 'this machine' : OWNER_WORDS[owner],
-        ...(alertAfter === null ? [] : [alertAfter]),
-      ].join('; '),
+      `**${title}** (${[urgency, ownerWords(owner), ...(alertAfter === null ? [] : [alertAfter])].join('; ')})`,
       [
         `- **You see:** ${message}`,
-        ...(lost === NOTHING_LOST ? [] : [`- **Lost:** ${lost}`]),
+        `- **Lost:** ${lost}`,
         `- **Do this:** ${remedy}`,
         `- **Over:** ${over}`,
       ].join('\n'),

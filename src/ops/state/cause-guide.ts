@@ -1,4 +1,4 @@
-/** Titles, losses and ends of the causes. The page shows them with each message and remedy, docs/causes.md without titles. */
+/** Titles, losses and ends of the causes. docs/causes.md and the page show them with each message and remedy. */
 import type { CauseCode } from './causes.ts';
 
 interface Guide {
@@ -8,9 +8,6 @@ interface Guide {
   /** How to know that it is over. */
   readonly over: string;
 }
-
-/** docs/causes.md leaves it out. */
-export const NOTHING_LOST = 'No webhook.';
 
 const CAUGHT_UP = 'The state returns to `live` once the waiting reads are done.';
 const ALL_READ = 'Everything is read: 10,000 products take 200 s at 50 requests per second.';
@@ -139,5 +136,5 @@ const GUIDE: Readonly<Record<CauseCode, Guide>> = {
 };
 
 export function guideOf(code: CauseCode): Required<Guide> {
-  return { lost: NOTHING_LOST, ...GUIDE[code] };
+  return { lost: 'No webhook.', ...GUIDE[code] };
 }
