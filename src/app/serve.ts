@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';
 import type { RunningService } from './platform.ts';
 import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
-import { keepHeapsSmall } from './heap.ts';
+import { collectOnceLoaded, keepHeapsSmall } from '../platform/heap.ts';
 import { requireNats } from './nats.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { startReceiverThread } from './receiver-thread.ts';
@@ -32,6 +32,7 @@ export async function runService(): Promise<number> {
     return 2;
   }
   keepHeapsSmall();
+  collectOnceLoaded();
   const asked = Promise.withResolvers<keyof typeof CODE_OF>();
   for (const signal of Object.keys(CODE_OF) as (keyof typeof CODE_OF)[]) {
     process.on(signal, () => asked.resolve(signal));

@@ -1,5 +1,6 @@
-/** Requests through the environment's proxy. Node's `fetch` would use it for loopback too, or not at all. */
-import { Agent, EnvHttpProxyAgent, fetch, Pool, type Dispatcher, type RequestInit } from 'undici';
+/** Requests through the environment's proxy. */
+import type { Dispatcher } from 'undici';
+import { EnvHttpProxyAgent, Pool } from './undici.ts';
 
 /** Lowercase names take precedence; loopback is always direct. @throws TypeError unless the proxy is http or https. */
 export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOptions = {}): Dispatcher {
@@ -24,12 +25,6 @@ export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOpt
 interface ConnectOptions {
   readonly connect?: { readonly timeout?: number; readonly autoSelectFamilyAttemptTimeout?: number };
 }
-
-export const fetchThroughProxy = (url: string, init: RequestInit) =>
-  fetch(url, { ...init, dispatcher: throughProxy() });
-
-export const fetchDirectly = (url: string, init: RequestInit) =>
-  fetch(url, { ...init, dispatcher: new Agent() });
 
 /** The environment's proxy for an address, for display; null if none. */
 export function describeProxy(address: string): string | null {

@@ -1,4 +1,5 @@
 /** The receiver as a thread of a process that also runs the mirror. */
+import { collectOnceLoaded } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { ownerOfThread } from '../platform/thread.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
@@ -26,6 +27,7 @@ export interface ThreadSettings extends ReceiverSettings {
 /** Commits follow each other within milliseconds, and the mirror needs to know of the latest only. */
 const COMMITS_EVERY_MS = 5;
 
+collectOnceLoaded();
 const { owner, options } = ownerOfThread<Request<ReceiverCalls>, Reply<ReceiverNews>>();
 const { logLevel, ...settings } = options as ThreadSettings;
 const report = (event: ReceiverNews): void => owner.post({ event });

@@ -1,3 +1,4 @@
+import { collectOnceLoaded } from '../../platform/heap.ts';
 import { hostTime } from '../../platform/host-time.ts';
 import { lagBehind, ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
@@ -5,6 +6,7 @@ import type { FileOpening } from '../start.ts';
 import { openOwnMirror, serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
 
 lagBehind();
+collectOnceLoaded();
 const { owner, options } = ownerOfThread<Request<ApplyCalls>, Reply<ApplyEvent>>();
 /** `sinceBootMs` is that of `nowMs`: the thread may begin seconds later. */
 const { path, sinceBootMs, ...opening } = options as FileOpening & { path: string; sinceBootMs: number };

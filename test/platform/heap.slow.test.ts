@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const HEAP = JSON.stringify(join(import.meta.dirname, '../../src/app/heap.ts'));
+const HEAP = JSON.stringify(join(import.meta.dirname, '../../src/platform/heap.ts'));
 
 /** Allocates much garbage. @returns the size of the young generation in MB. */
 const YOUNG_MB = `(() => {
@@ -40,4 +40,14 @@ test('limits the young generation of the main thread', () => {
 test('does not override the limits of other threads', () => {
   expect(ofThread('keepHeapsSmall();')).toBeLessThanOrEqual(8);
   expect(ofThread('')).toBeGreaterThan(12);
+});
+
+test('frees what the start has left', () => {
+  const program = `
+    import { collectOnceLoaded } from ${HEAP};
+    let left = new WeakRef({});
+    collectOnceLoaded(1);
+    setTimeout(() => console.log(left.deref() === undefined ? 1 : 0), 500);
+  `;
+  expect(printed(program)).toBe(1);
 });
