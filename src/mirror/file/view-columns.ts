@@ -3,6 +3,7 @@
  * and meanings, and `npm run generate` writes the list in docs/reading-the-mirror.md.
  */
 import type { SQLiteColumnBuilderBase } from 'drizzle-orm/sqlite-core';
+import { READ_REASONS } from '../../core/drift-reasons.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import * as drizzle from '../../sqlite/drizzle.ts';
 import type { Flag } from '../../sqlite/query.ts';
@@ -154,7 +155,7 @@ export const VIEWS = {
       new_qty: wholeOrNull('the quantity after; null: the row was removed'),
       source,
       reason: textOrNull(
-        "of a read, one of the reasons of reads; of a webhook, the store's code, such as `order_reserved`",
+        `of a read: ${READ_REASONS.map((each) => `\`${each}\``).join(', ')}; of a webhook, the store's code, such as \`order_reserved\``,
       ),
       order_id: textOrNull('the order that caused it, if a webhook says so'),
       user_id: textOrNull('the user, likewise'),
