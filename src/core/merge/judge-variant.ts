@@ -189,15 +189,8 @@ function describe(variant: Variant, seen: VariantSnapshot, productId: string): V
   };
 }
 
-const VALUES_OF_READS = [
-  'availableQty',
-  'upc',
-  'kind',
-  'allowNegativeStock',
-  'priceJson',
-  'cost',
-  'goneAtMs',
-] as const satisfies readonly (keyof Variant)[];
+/** Besides those of `isShownDifferently`. */
+const VALUES_OF_READS = ['availableQty', 'upc', 'priceJson', 'cost', 'goneAtMs'] as const;
 
 const SHOWN_VALUES = [...VALUES_OF_READS, 'onHand', 'reservedQty'] as const;
 

@@ -1,6 +1,6 @@
 /**
- * The columns of the views, in their order; views.ts has the SQL. Queries take the types from here, the API the types
- * and meanings, and `npm run generate` writes the list in docs/reading-the-mirror.md.
+ * The columns of the views, in their order; views.ts has the SQL. Queries take the types from here, the API's lists of
+ * rows the types and meanings, and `npm run generate` writes docs/reading-the-mirror.md.
  */
 import type { SQLiteColumnBuilderBase } from 'drizzle-orm/sqlite-core';
 import { READ_REASONS } from '../../core/drift-reasons.ts';
@@ -15,7 +15,7 @@ export interface Column<B extends SQLiteColumnBuilderBase = SQLiteColumnBuilderB
   /** A list: one of these codes. */
   readonly type: 'text' | 'whole' | 'flag' | readonly string[];
   readonly isNullable: boolean;
-  /** Markdown; a sentence without its capital and its full stop. */
+  /** Markdown; a sentence without its capital and its full stop. It may begin with `null`, to say what that means. */
   readonly meaning: string;
 }
 
@@ -74,7 +74,7 @@ export const VIEWS = {
         'when its last webhook arrived or the last read that showed it was sent, whichever is later',
       ),
       change_seq: whole(
-        'grows when a quantity, a name or `allow_negative_stock` changes, not when `trusted` does',
+        'grows when a quantity, a name or another property changes, not when `trusted` or `checked_at` does',
       ),
     },
   },
@@ -89,7 +89,7 @@ export const VIEWS = {
       variant_name: variantName,
       available_qty: availableQty,
       on_hand: wholeOrNull(
-        'physical units. Webhooks never carry it: after one, it and `reserved_qty` are older than `available_qty`',
+        'physical units; webhooks never carry it, so after one, it and `reserved_qty` are older than `available_qty`',
       ),
       reserved_qty: wholeOrNull('units on orders that wait to be shipped'),
       source,
@@ -97,7 +97,9 @@ export const VIEWS = {
       on_hand_as_of: wholeOrNull('when the read that showed `on_hand` and `reserved_qty` was sent'),
       verified_at: verifiedAt,
       suspect,
-      change_seq: whole('grows when a quantity or name changes, not when `source`, a time or `suspect` does'),
+      change_seq: whole(
+        'grows when a quantity, a name or another property changes, not when `source`, a time or `suspect` does',
+      ),
       warehouse_name: warehouseName,
       sellable: flag(
         '1 if `mirror_sellable` has the row too; 0 if the variant is sold by its total, because no read shows its warehouses',
