@@ -1,16 +1,16 @@
 /** Requests through the environment's proxy. */
-import type { Dispatcher } from 'undici';
+import type { Dispatcher, Pool as PoolOf } from 'undici';
 import { EnvHttpProxyAgent, Pool } from './undici.ts';
 
 /** Lowercase names take precedence; loopback is always direct. @throws TypeError unless the proxy is http or https. */
-export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOptions = {}): Dispatcher {
+export function throughProxy(options: Omit<PoolOf.Options, 'connect'> & ConnectOptions = {}): Dispatcher {
   const { connect = {}, headersTimeout } = options;
   try {
     return new EnvHttpProxyAgent({
       ...options,
       noProxy: `localhost,127.0.0.1,::1,${variable('NO_PROXY')}`,
       // Without it, the limits do not apply to connections through a proxy.
-      factory: (origin, own) => new Pool(origin, { ...options, ...(own as Pool.Options) }),
+      factory: (origin, own) => new Pool(origin, { ...options, ...(own as PoolOf.Options) }),
       clientFactory: (origin, own) =>
         new Pool(origin, { ...own, ...(headersTimeout === undefined ? {} : { headersTimeout }) }),
       ...(connect.timeout === undefined ? {} : { connectTimeout: connect.timeout }),

@@ -1,10 +1,17 @@
 /** What requests to the store need of undici. The whole of it, with `fetch`, takes 12 MB more. */
-import request from 'undici/lib/api/api-request.js';
-import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
-import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
+import { createRequire } from 'node:module';
+import type * as Undici from 'undici';
+
+const request = createRequire(import.meta.url)('undici/lib/api/api-request.js') as object;
+const Dispatcher = createRequire(import.meta.url)(
+  'undici/lib/dispatcher/dispatcher.js',
+) as typeof Undici.Dispatcher;
 
 // As undici's own entry does.
 Object.assign(Dispatcher.prototype, { request });
 
-export { EnvHttpProxyAgent, Pool };
+export const EnvHttpProxyAgent = createRequire(import.meta.url)(
+  'undici/lib/dispatcher/env-http-proxy-agent.js',
+) as typeof Undici.EnvHttpProxyAgent;
+
+export const Pool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js') as typeof Undici.Pool;
