@@ -11,7 +11,7 @@ export function alertSender({ alerts }: Config, now: () => number, log: Logger):
     log,
     async send(url, init) {
       // Loaded when it is needed: undici is large.
-      const { fetchThroughProxy } = await import('../platform/fetch.ts');
+      const { fetchThroughProxy } = await import('../platform/proxy.ts');
       const response = await fetchThroughProxy(url, init);
       await response.body?.cancel();
       return response;

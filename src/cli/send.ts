@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
-import { fetchDirectly, fetchThroughProxy } from '../platform/fetch.ts';
+import { fetchDirectly, fetchThroughProxy } from '../platform/proxy.ts';
 import { visible } from '../platform/visible.ts';
 import { STOCK_AVAILABLE_UPDATED } from '../store-api/contract/schemas.ts';
 import { signBody, TEST_HEADER } from '../store-api/signature.ts';

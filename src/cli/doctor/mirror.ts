@@ -4,7 +4,7 @@ import { inboxPath } from '../../inbox/inbox-file.ts';
 import { CAUSES } from '../../ops/state/causes.ts';
 import { ago } from '../../platform/amounts.ts';
 import { commandsOf, withOwnCommands } from '../../platform/own-command.ts';
-import { fetchDirectly } from '../../platform/fetch.ts';
+import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';

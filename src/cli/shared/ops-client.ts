@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { causeShape, errorShape, runShape } from '../../ops/shared/shapes.ts';
-import { fetchDirectly } from '../../platform/fetch.ts';
+import { fetchDirectly } from '../../platform/proxy.ts';
 import { lockIdOf } from '../../sqlite/lock.ts';
 import { baseUrlOf } from './listener-url.ts';
 

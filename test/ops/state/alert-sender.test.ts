@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { fetchThroughProxy } from '../../../src/platform/fetch.ts';
+import { fetchThroughProxy } from '../../../src/platform/proxy.ts';
 import { Secret } from '../../../src/platform/secret.ts';
 import { AlertSender, alertAfterMs } from '../../../src/ops/state/alert-sender.ts';
 import { CAUSE_CODES, causeOf } from '../../../src/ops/state/causes.ts';
