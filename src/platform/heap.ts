@@ -15,11 +15,11 @@ export function keepHeapsSmall(): void {
   setFlagsFromString('--heap-growing-percent=25');
 }
 
-/** For each thread: frees what loading its modules has left, 20 MB in all, which V8 would keep while little is allocated. */
-export function collectOnceLoaded(afterMs = LOADED_MS): void {
+/** For each thread: frees what loading its modules has left, 20 MB in all. V8 would keep it while little is allocated. */
+export function collectOnceLoaded(): void {
   setTimeout(() => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     collect();
-  }, afterMs).unref();
+  }, LOADED_MS).unref();
 }
