@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
 import { ago, counted } from '../platform/amounts.ts';
+import { warehouseNames } from '../mirror/file/warehouse-names.ts';
 import { commandsOf, type CommandOf } from '../platform/own-command.ts';
 import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
 import { ownFile } from '../sqlite/database-files.ts';
-import type { Db } from '../sqlite/open.ts';
-import { prepareRows } from '../sqlite/prepared.ts';
 import { allProducts } from '../store-api/all-rows.ts';
 import { connectService, type ServiceClient } from '../store-api/client.ts';
 import { DEFAULT_RETRY_POLICY, withRetries } from '../store-api/retry.ts';
@@ -108,7 +107,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
       ids,
     );
     held = new Set(pluck('SELECT product_id FROM due_reads WHERE held = 1'));
-    names = namesOfWarehouses(db);
+    names = warehouseNames(db);
   } catch (error) {
     if (!interrupted.aborted) throw over.signal.aborted ? over.signal.reason : error;
     progress.say('stopped without a verdict');
@@ -127,15 +126,6 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
       : describe(verdict, { names, held, commandOf: commandsOf(config.command) }),
   );
   return equal ? EXIT.done : EXIT.failed;
-}
-
-function namesOfWarehouses(db: Db): ReadonlyMap<string, string> {
-  const rows = prepareRows<[], { id: string; name: string }>(
-    db,
-    { id: 'warehouse_id', name: 'name' },
-    (list) => `SELECT ${list} FROM warehouse_names`,
-  );
-  return new Map(rows.all().map(({ id, name }) => [id, name]));
 }
 
 const PRODUCT_IDS = 'SELECT product_id FROM mirror_products';

@@ -658,7 +658,7 @@ test('names a warehouse, unless the settings do', async () => {
     readInput('1', detail('1', [{ id: '100', levels: { 1: 5, 2: 0 } }]), { sentAtMs: Date.now() }),
   );
   const save = (id: string, name: string) => post(ops, '/page/warehouse', { id, name });
-  const named = () => databases.reader.ask('namesOfWarehouses');
+  const named = () => databases.reader.ask('warehouseNames');
 
   expect(await show(ops, '/stock')).not.toContain('/page/warehouse');
   expect(await show(ops, '/stock?warehouse=2')).not.toContain('/page/warehouse');

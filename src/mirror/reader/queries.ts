@@ -5,7 +5,7 @@ export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { deliveryAt, deliveryPage } from '../queries/deliveries.ts';
 export { glance, notedMinutes, shownCauses } from '../queries/overview.ts';
 export { heldRemovals, openReads } from '../queries/open-reads.ts';
-export { findStock, namesOfWarehouses, warehouseIds } from '../queries/page/stock.ts';
+export { findStock, warehouseIds } from '../queries/page/stock.ts';
 export { variantView } from '../queries/page/variant.ts';
 export { absentProducts, unreadSince } from '../queries/listed-products.ts';
 export { areBundlesDue, nextReads, verificationOutlook } from '../queries/queue.ts';
@@ -15,6 +15,7 @@ export { stateFacts } from '../queries/state-facts.ts';
 export { failureOf, lag, liveCounts, stateSample, status } from '../queries/status.ts';
 export { trust } from '../queries/trust.ts';
 export { latestChanged, productsOfVariants, wayIn } from '../queries/way-in.ts';
+export { warehouseNames } from '../file/warehouse-names.ts';
 export { sellableRows, stockRows, variantRows } from '../queries/stock.ts';
 
 type Queries = typeof queries;

@@ -91,7 +91,7 @@ export function createPage(deps: OpsDeps): Pages {
         warehouseId: warehouseId === '' ? null : warehouseId,
         limit: VARIANTS_SHOWN,
       }),
-      reader.ask('namesOfWarehouses'),
+      reader.ask('warehouseNames'),
       reader.ask('warehouseIds'),
       deps.state.status(),
     ]);
@@ -106,7 +106,7 @@ export function createPage(deps: OpsDeps): Pages {
     const beforeSeq = numberIn(c.req.query('before'));
     const view = await reader.ask('variantView', { variantId, beforeSeq, limit: CHANGES_SHOWN });
     if (view === null) return fail(c, `The mirror has no variant ${variantId}`);
-    const names = await reader.ask('namesOfWarehouses');
+    const names = await reader.ask('warehouseNames');
     const main = variantPage(view, { names, nowMs: now(), beforeSeq });
     return show(c, { title: variantTitle(view), at: '/stock', main });
   });
@@ -115,7 +115,7 @@ export function createPage(deps: OpsDeps): Pages {
     const beforeSeq = numberIn(c.req.query('before'));
     const deadLettersOnly = c.req.query('show') === 'dead-letters';
     const page = await reader.ask('deliveryPage', { beforeSeq, limit: DELIVERIES_SHOWN, deadLettersOnly });
-    const names = await reader.ask('namesOfWarehouses');
+    const names = await reader.ask('warehouseNames');
     const list = deliveriesView(page, { names, deadLettersOnly, isFirst: beforeSeq === null });
     if (!deadLettersOnly) return show(c, { title: 'Deliveries', at: '/deliveries', main: list });
     const nav = problemsNav('/deliveries?show=dead-letters', await deps.state.status());
@@ -128,7 +128,7 @@ export function createPage(deps: OpsDeps): Pages {
     const delivery = seq === null ? null : await reader.ask('deliveryAt', { seq });
     if (delivery === null)
       return fail(c, `The inbox has no delivery ${c.req.param('seq')}; old ones are pruned`);
-    const main = deliveryView(delivery, await reader.ask('namesOfWarehouses'));
+    const main = deliveryView(delivery, await reader.ask('warehouseNames'));
     return show(c, { title: `Delivery ${delivery.seq}`, at: '/deliveries', main });
   });
 

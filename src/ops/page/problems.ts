@@ -50,7 +50,7 @@ export function problemPages(deps: OpsDeps, show: ShowPage): Hono<OpsEnv> {
     const reasons = DRIFT_REASONS.filter((reason) => withDerived || reason !== 'derived');
     const [found, names, counts] = await Promise.all([
       reader.ask('driftBefore', { before, reasons, limit: DIFFERENCES_SHOWN }),
-      reader.ask('namesOfWarehouses'),
+      reader.ask('warehouseNames'),
       state.status(),
     ]);
     const shown = { names, isFirst: before === Number.MAX_SAFE_INTEGER, withDerived };

@@ -14,7 +14,7 @@ import {
   type Params,
   type Query,
 } from '../../../sqlite/query.ts';
-import { products, stockLevels, variants, warehouseNames } from '../../file/schema.ts';
+import { products, stockLevels, variants } from '../../file/schema.ts';
 import { SUSPECT_LEVEL, SUSPECT_TOTAL } from '../../file/suspicion.ts';
 import { fewSuspects } from '../suspects.ts';
 import { variantsWithLevels, type StockVariant } from './stock-rows.ts';
@@ -207,7 +207,7 @@ function fewNamed(db: Db, text: string): readonly string[] | null {
 }
 
 /** The index on `change_seq` finds these. */
-const LATEST_WAREHOUSES = queryColumn(() => {
+const WAREHOUSES = queryColumn(() => {
   const latest = select({ warehouseId: stockLevels.warehouseId })
     .from(stockLevels)
     .where(isNull(stockLevels.goneAtMs))
@@ -219,13 +219,5 @@ const LATEST_WAREHOUSES = queryColumn(() => {
 
 /** Those of the stock levels that changed last, which may lack a rare one in a large mirror. */
 export function warehouseIds(db: Db): string[] {
-  return LATEST_WAREHOUSES.all(db);
-}
-
-const NAMES = query(() =>
-  select({ id: warehouseNames.warehouseId, name: warehouseNames.name }).from(warehouseNames),
-);
-
-export function namesOfWarehouses(db: Db): ReadonlyMap<string, string> {
-  return new Map(NAMES.all(db).map(({ id, name }) => [id, name]));
+  return WAREHOUSES.all(db);
 }
