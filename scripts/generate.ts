@@ -24,7 +24,6 @@ import {
   hasTrait,
   OWNER_WORDS,
   type CauseRow,
-  type Owner,
 } from '../src/ops/state/causes.ts';
 
 const WIDTH = 118;
@@ -89,11 +88,6 @@ function variableList(): string {
   return items.join('\n');
 }
 
-/** The document says once that other programs on the machine count too. */
-function ownerWords(owner: Owner): string {
-  return owner === 'host' ? 'this machine' : OWNER_WORDS[owner];
-}
-
 function causeList(): string {
   const entries = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
@@ -102,7 +96,7 @@ function causeList(): string {
     const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
     return [
       `### ${code}`,
-      `**${title}** (${[urgency, ownerWords(owner), ...(alertAfter === null ? [] : [alertAfter])].join('; ')})`,
+      `**${title}** (${[urgency, OWNER_WORDS[owner], ...(alertAfter === null ? [] : [alertAfter])].join('; ')})`,
       [
         `- **You see:** ${message}`,
         `- **Lost:** ${lost}`,

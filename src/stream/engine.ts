@@ -25,7 +25,8 @@ export interface Engine {
    */
   publish(subject: LogSubject | LastSubject, body: Uint8Array, options?: PublishOptions): Promise<number>;
   /**
-   * The last message of each subject that matches; `*` stands for any last part. It is kept as long as the messages of the log.
+   * The last message of each subject that matches, in which `*` stands for any last part. Messages are kept as long as
+   * those of the log.
    */
   last(subject: LastSubject): Promise<readonly LastMessage[]>;
   /** Calls the listener for each heartbeat and each start; some may not arrive. */

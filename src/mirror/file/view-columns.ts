@@ -15,12 +15,12 @@ export interface Column<B extends SQLiteColumnBuilderBase = SQLiteColumnBuilderB
   /** A list: one of these codes. */
   readonly type: 'text' | 'whole' | 'flag' | readonly string[];
   readonly isNullable: boolean;
-  /** Markdown; a sentence without its capital and its full stop. It may begin with `null`, to say what that means. */
+  /** A sentence in Markdown, without its capital and its full stop. It may begin with `null`, to say what that means. */
   readonly meaning: string;
 }
 
 export interface View {
-  /** What a row is. Markdown. */
+  /** Says what a row is, in Markdown. */
   readonly rows: string;
   readonly columns: Readonly<Record<string, Column>>;
 }
