@@ -1,7 +1,8 @@
 /** Whether the store's webhooks reach the mirror (docs/architecture.md#the-way-in). */
 import { expect, test } from 'vitest';
+import type { Claim } from '../../../src/core/input.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
-import { silentFromMs } from '../../../src/core/merge/way-in.ts';
+import { isUntold, silentFromMs } from '../../../src/core/merge/way-in.ts';
 import type { WayIn } from '../../../src/core/model.ts';
 import {
   change,
@@ -40,6 +41,7 @@ test('the first webhook proves the way in, and everything is read', () => {
   expect(barrierOf(mirror)).toBe(T0 + REPLICA_LAG_MS);
   mirror.deliver(T0 + MINUTE, change({ old: 4, new: 3, updateTimeMs: T0 + MINUTE }));
   expect(barrierOf(mirror)).toBe(T0 + REPLICA_LAG_MS);
+  expect(wayInOf(mirror)).toMatchObject({ wayInSinceMs: T0, lastWebhookAtMs: T0 + MINUTE });
 });
 
 test('two reads after the last webhook that differ prove that webhooks are missing, after a grace', () => {
@@ -59,6 +61,30 @@ test('two reads after the last webhook that differ prove that webhooks are missi
   passGrace(mirror, T0 + 20 * S + GRACE);
   expect(wayInOf(mirror)).toMatchObject({ wayIn: 'missing', wayInSinceMs: T0 + 20 * S + GRACE, untold });
   expect(barrierOf(mirror)).toBe(EARLIEST_MS);
+  passGrace(mirror, T0 + MINUTE);
+  expect(wayInOf(mirror).wayInSinceMs).toBe(T0 + 20 * S + GRACE);
+});
+
+test.each([
+  ['less than 2 s after the last webhook is no proof', REPLICA_LAG_MS - 1, null],
+  ['2 s after it is one', REPLICA_LAG_MS, { oldQty: 5, newQty: 4 }],
+])('a difference from a read sent %s', (_, laterMs, untold) => {
+  const mirror = receiving();
+  mirror.read(single(5), { sentAtMs: T0 + laterMs });
+  mirror.read(single(4), { sentAtMs: T0 + 20 * S });
+  expect(wayInOf(mirror)).toMatchObject({ untold });
+});
+
+test('a difference from a quantity that no read has shown is no proof, though no webhook came', () => {
+  const before = { oldQty: 5, shownBeforeMs: null, eventAtMs: EARLIEST_MS };
+  const difference = { variantId: VARIANT, warehouseId: WAREHOUSE, newQty: 4, ...before };
+  expect(isUntold({ lastWebhookAtMs: null, trustedAfterMs: EARLIEST_MS }, difference, [])).toBe(false);
+});
+
+test('the earliest untold change counts', () => {
+  const mirror = receiving();
+  [5, 4, 3].forEach((qty, i) => mirror.read(single(qty), { sentAtMs: T0 + (i + 1) * 10 * S }));
+  expect(wayInOf(mirror).untold).toMatchObject({ oldQty: 5, newQty: 4, shownAtMs: T0 + 20 * S });
 });
 
 test.each(['pulled', 'bundle'] as const)('a change of a %s variant needs no webhook', (kind) => {
@@ -69,12 +95,24 @@ test.each(['pulled', 'bundle'] as const)('a change of a %s variant needs no webh
   expect(wayInOf(mirror).untold).toBeNull();
 });
 
-test('the total counts where details have no warehouses', () => {
-  const snapshot = (availableQty: number) => productSnapshot([variantSnapshot(null, { availableQty })]);
+test.each(['own', 'assembled'] as const)(
+  'the total of a variant of kind %s without warehouses counts',
+  (kind) => {
+    const snapshot = (availableQty: number) =>
+      productSnapshot([variantSnapshot(null, { kind, availableQty })]);
+    const mirror = receiving(snapshot(5));
+    mirror.read(snapshot(5), { sentAtMs: T0 + 10 * S });
+    mirror.read(snapshot(4), { sentAtMs: T0 + 20 * S });
+    expect(wayInOf(mirror).untold).toMatchObject({ variantId: VARIANT, warehouseId: null });
+  },
+);
+
+test('a total that moves alone does not count where details list warehouses', () => {
+  const snapshot = (availableQty: number) => productSnapshot([variantSnapshot({ 1: 5 }, { availableQty })]);
   const mirror = receiving(snapshot(5));
   mirror.read(snapshot(5), { sentAtMs: T0 + 10 * S });
   mirror.read(snapshot(4), { sentAtMs: T0 + 20 * S });
-  expect(wayInOf(mirror).untold).toMatchObject({ variantId: VARIANT, warehouseId: null });
+  expect([mirror.total(), wayInOf(mirror).untold]).toEqual([4, null]);
 });
 
 const claimsOf = (newQty: number) => [{ variantId: VARIANT, warehouseId: WAREHOUSE, newQty }];
@@ -83,6 +121,17 @@ test('one read that confirms a claim proves it, after a grace', () => {
   const mirror = receiving();
   mirror.read(single(4), { sentAtMs: T0 + S, claims: claimsOf(4) });
   expect(wayInOf(mirror).untold).toMatchObject({ oldQty: 5, newQty: 4 });
+});
+
+test.each<[what: string, other: Partial<Claim>]>([
+  ['variant', { variantId: '999' }],
+  ['warehouse', { warehouseId: '2' }],
+  ['quantity', { newQty: 3 }],
+])('one read confirms no claim about another %s', (_, other) => {
+  const mirror = receiving();
+  const claims = claimsOf(4).map((claim) => ({ ...claim, ...other }));
+  mirror.read(single(4), { sentAtMs: T0 + S, claims });
+  expect(wayInOf(mirror).untold).toBeNull();
 });
 
 test.each<[string, (mirror: Mirror) => unknown]>([
@@ -106,8 +155,8 @@ test.each<[string, (mirror: Mirror) => unknown]>([
   expect(wayInOf(mirror).untold).toBeNull();
 });
 
-const notStored = (mirror: Mirror, atMs: number): unknown =>
-  mirror.applyInput({ ...missedAt(atMs), why: 'not_stored', variantIds: [VARIANT] });
+const notStored = (mirror: Mirror, atMs: number, variantId = VARIANT): unknown =>
+  mirror.applyInput({ ...missedAt(atMs), why: 'not_stored', variantIds: [variantId] });
 
 test('keeps the change that has proven that webhooks are missing, whatever else is missed', () => {
   const mirror = receiving();
@@ -129,13 +178,17 @@ test('a delivery that could not be stored explains an untold change of its varia
   expect(wayInOf(mirror).untold).toMatchObject({ oldQty: 4, newQty: 3 });
 });
 
-test('a delivery that could not be stored explains an untold change that was shown before', () => {
+test.each<[what: string, miss: (mirror: Mirror) => unknown, explains: boolean]>([
+  ['a delivery that could not be stored', (mirror) => notStored(mirror, T0 + 21 * S), true],
+  ['one of another variant, which', (mirror) => notStored(mirror, T0 + 21 * S, '999'), false],
+  ['a downtime', (mirror) => mirror.applyInput(missedAt(T0 + 21 * S)), true],
+])('%s explains an untold change that was shown before: %s', (_, miss, explains) => {
   const mirror = receiving();
   mirror.read(single(5), { sentAtMs: T0 + 10 * S });
   mirror.read(single(4), { sentAtMs: T0 + 20 * S });
-  notStored(mirror, T0 + 21 * S);
+  miss(mirror);
   passGrace(mirror, T0 + MINUTE);
-  expect(wayInOf(mirror)).toMatchObject({ wayIn: 'proven', untold: null });
+  expect(wayInOf(mirror)).toMatchObject(explains ? { wayIn: 'proven', untold: null } : { wayIn: 'missing' });
 });
 
 const secrets = (mirror: Mirror, ...fingerprints: string[]): unknown =>
@@ -147,8 +200,20 @@ test('other secrets need a new proof, unless one of those before still counts', 
   expect(wayInOf(mirror)).toMatchObject({ wayIn: 'proven', secrets: ['a'] });
   secrets(mirror, 'b', 'a');
   expect(wayInOf(mirror)).toMatchObject({ wayIn: 'proven', secrets: ['b', 'a'] });
+  secrets(mirror, 'b');
+  expect(wayInOf(mirror)).toMatchObject({ wayIn: 'proven', secrets: ['b'] });
   secrets(mirror, 'c');
   expect(wayInOf(mirror)).toMatchObject({ wayIn: 'unproven', wayInSinceMs: T0 + MINUTE, secrets: ['c'] });
+});
+
+test('other secrets do not end the state in which webhooks are missing', () => {
+  const mirror = receiving();
+  secrets(mirror, 'a');
+  mirror.read(single(5), { sentAtMs: T0 + 10 * S });
+  mirror.read(single(4), { sentAtMs: T0 + 20 * S });
+  passGrace(mirror, T0 + 30 * S);
+  secrets(mirror, 'b');
+  expect(wayInOf(mirror)).toMatchObject({ wayIn: 'missing', wayInSinceMs: T0 + 30 * S, secrets: ['b'] });
 });
 
 /** When a silence becomes unusual, after webhooks with these gaps. */
