@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { StockChange } from '../../../src/core/input.ts';
 import { GAPS_OF_A_LEVEL } from '../../../src/core/limits.ts';
 import { asksForRead, type Doubt } from '../../../src/core/merge/judge-change.ts';
+import { observeLateness, type OrderVerdict } from '../../../src/core/merge/judge-gap.ts';
 import type { Gap, MirrorStateRow } from '../../../src/core/model.ts';
 import { change, stockLevel, T0, VARIANT, WAREHOUSE } from '../builders.ts';
 import {
@@ -84,6 +85,12 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
     [],
   ],
   [
+    'a late change that the last read saw, leading to another quantity',
+    { level: stockLevel({ readLoMs: T0 }) },
+    change({ old: 3, new: 4, updateTimeMs: T0 - 1 }),
+    ['no gap fits'],
+  ],
+  [
     'a late change that the last read may have missed, leading to the quantity',
     { level: stockLevel({ readLoMs: T0 - 1 }) },
     lateReturn,
@@ -93,6 +100,48 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
   const verdict = judge(known, delivered);
   expect(verdict.doubts).toEqual(doubts);
   expect(asksForRead(verdict, known.variant ?? variant())).toBe(doubts.length > 0);
+});
+
+test.each<[rule: string, delivered: StockChange, verdict: object]>([
+  ['no gap if it follows', next, { kind: 'none' }],
+  ['the gap whose ends it has', late, { kind: 'closed', gap: gap() }],
+  [
+    'the start of the gap that begins with its `old`',
+    change({ old: 5, new: 7, updateTimeMs: T0 - 1 }),
+    { kind: 'narrowed', gap: gap({ fromQty: 7 }) },
+  ],
+  [
+    'the end of the gap that ends with its `new`',
+    change({ old: 6, new: 8, updateTimeMs: T0 - 1 }),
+    { kind: 'narrowed', gap: gap({ toQty: 6 }) },
+  ],
+])('a change fills %s', (_, delivered, verdict) => {
+  expect(judge({ gaps: [gap()] }, delivered).gap).toEqual(verdict);
+});
+
+test('a change that precedes another one of its instant fills a gap', () => {
+  const filled = gap({ fromQty: 3, toQty: 4 });
+  const verdict = judge({ gaps: [filled] }, change({ old: 3, new: 4 }));
+  expect([verdict.branch, verdict.gap]).toEqual(['3 precedes', { kind: 'closed', gap: filled }]);
+});
+
+const shownAfterItsChange = stockLevel({ readHiMs: T0 });
+
+test.each<[what: string, order: OrderVerdict, known: Known, delivered: StockChange]>([
+  ['a change in the window of the read', 'opened', { level: stockLevel({ readHiMs: AT }) }, next],
+  ['the first change after the window', 'ended', { level: shownAfterItsChange }, next],
+  ['the first one, though it breaks the chain', 'ended', { level: shownAfterItsChange }, broken],
+  ['a further change', 'none', { level: stockLevel({ readHiMs: T0 - 1 }) }, next],
+  ['a further change that breaks the chain', 'none', { level: stockLevel({ readHiMs: T0 - 1 }) }, broken],
+])('the order of a read and %s: %s', (_, order, known, delivered) => {
+  expect(judge(known, delivered).order).toBe(order);
+});
+
+test('the lateness to expect rises at once, and falls slowly with prompter changes', () => {
+  expect(observeLateness(1_000, 5_000)).toBe(5_000);
+  const laterMs = observeLateness(5_000, 1_000);
+  expect(laterMs).toBeLessThan(5_000);
+  expect(laterMs).toBeGreaterThan(4_000);
 });
 
 test.each<[rule: string, known: Known, delivered: StockChange, total: object | null]>([
