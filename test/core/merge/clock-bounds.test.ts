@@ -6,6 +6,7 @@ import {
   observeArrival,
   offsetFloorMs,
   readWindow,
+  stampedUntilMs,
   weighDate,
   type OffsetFloor,
 } from '../../../src/core/merge/clock-bounds.ts';
@@ -14,8 +15,10 @@ import {
   EARLIEST_MS,
   LATEST_MS,
   LONG_AFTER_READ_MS,
+  NODE_SKEW_MS,
   OFFSET_WINDOW_MS,
   PROMPT_MS,
+  REPLICA_LAG_MS,
 } from '../../../src/core/limits.ts';
 import { change, T0 } from '../builders.ts';
 
@@ -148,6 +151,31 @@ describe('the window of a read', () => {
     expect(readWindow(ahead, -50, DATE_CONTRADICTIONS - 1)).toMatchObject({ ceilingMs: 600_900 });
   });
 
+  test('a Date that was dropped bounds nothing either if the answer took no time', () => {
+    const atOnce = { ...read, receivedAtMs: read.sentAtMs, serverDateMs: T0 + 600_000 };
+    expect(readWindow(atOnce, -50, DATE_CONTRADICTIONS).ceilingMs).toBe(PROMPT_MS - 50);
+  });
+
+  test('nothing bounds it if neither a Date nor an arrival is known', () => {
+    expect(readWindow(read, null)).toMatchObject({ loMs: EARLIEST_MS, hiMs: LATEST_MS, contradicts: false });
+  });
+
+  test.each([
+    ['late Date', T0 + 1_000],
+    ['early Date', T0],
+  ])('a %s and the arrivals bound it below at least as well as each alone', (_, serverDateMs) => {
+    const dated = { ...read, serverDateMs };
+    const { loMs } = readWindow(dated, -50);
+    expect(loMs).toBe(Math.max(readWindow(dated, null).loMs, readWindow(read, -50).loMs));
+  });
+
+  test('it contains the earliest instant that a replica may show, by the clock of a node behind the dated one', () => {
+    const dated = { ...read, serverDateMs: T0 };
+    // The answer was dated when it was received, 300 ms after it was sent.
+    const shownAtMs = dated.serverDateMs - 300 - REPLICA_LAG_MS;
+    expect(readWindow(dated, null).loMs).toBeLessThanOrEqual(shownAtMs - NODE_SKEW_MS);
+  });
+
   // The floor of -50 allows answers 2 s ahead of it, and the clock of their node 1 s more.
   const AGREES_UP_TO = read.receivedAtMs - 50 + PROMPT_MS + 1_000;
   test.each<[string, number | null, number | null, number]>([
@@ -160,8 +188,12 @@ describe('the window of a read', () => {
     expect(window.dateContradictions).toBe(dateContradictions);
   });
 
-  test('bounds up to the skew between nodes apart do not contradict', () => {
-    expect(readWindow({ ...read, serverDateMs: T0 }, 1_900).contradicts).toBe(false);
+  test.each<[what: string, serverDateMs: number | null, floorMs: number | null]>([
+    ['bounds up to the skew between nodes apart', T0, 1_900],
+    ['the Date of a clock that is behind, alone,', T0 - 600_000, null],
+    ['the arrivals from a clock that is ahead, alone,', null, 600_000],
+  ])('%s do not contradict', (_, serverDateMs, floorMs) => {
+    expect(readWindow({ ...read, serverDateMs }, floorMs).contradicts).toBe(false);
   });
 
   const SET_BACK = { ...read, receivedAtMs: read.sentAtMs - 1 };
@@ -175,6 +207,36 @@ describe('the window of a read', () => {
       hiMs: LATEST_MS,
       contradicts: true,
     });
+  });
+});
+
+describe('the last stamp of the clock before the store’s was set', () => {
+  const read = { sentAtMs: T0 + 100, receivedAtMs: T0 + 400 };
+
+  test.each<[bound: string, offsetCeilingMs: number | null, offsetMs: number]>([
+    ['the promptest arrival', null, 5_000 + PROMPT_MS],
+    ['a lower one of the answers', 5_000, 5_000 + PROMPT_MS],
+    ['a higher one of the answers', 9_000, 9_000],
+  ])('is not before the receipt, by a node ahead, with the offset of %s', (_, offsetCeilingMs, offsetMs) => {
+    const bounds = { ...UNKNOWN, offsetFloorMs: 5_000, offsetCeilingMs, stampedUntilMs: null };
+    const stampMs = read.receivedAtMs + offsetMs + NODE_SKEW_MS;
+    expect(stampedUntilMs(read, bounds)).toBeGreaterThanOrEqual(stampMs);
+    const setBack = { sentAtMs: read.receivedAtMs, receivedAtMs: read.sentAtMs };
+    expect(stampedUntilMs(setBack, bounds)).toBeGreaterThanOrEqual(stampMs);
+  });
+
+  test.each([
+    ['an earlier clock was ahead of it', 5_000],
+    ['nothing is known of its arrivals', null],
+  ])('stays if %s', (_, offsetFloorMs) => {
+    const laterMs = T0 + 600_000;
+    const bounds = { ...UNKNOWN, offsetFloorMs, offsetCeilingMs: null, stampedUntilMs: laterMs };
+    expect(stampedUntilMs(read, bounds)).toBe(laterMs);
+  });
+
+  test('is unknown before any arrival', () => {
+    const bounds = { ...UNKNOWN, offsetCeilingMs: 0, stampedUntilMs: null };
+    expect(stampedUntilMs(read, bounds)).toBeNull();
   });
 });
 
