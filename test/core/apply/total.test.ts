@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { VariantSnapshot } from '../../../src/core/input.ts';
+import type { ProductSnapshot, VariantSnapshot } from '../../../src/core/input.ts';
 import { unreadProduct } from '../../../src/core/merge/unknown.ts';
 import {
   change,
@@ -42,6 +42,37 @@ describe('a total', () => {
     mirror.read(of({ availableQty: 5 }, { 1: 5 }), { sentAtMs: AT + 20 * S });
     expect(mirror.total()).toBe(5);
   });
+});
+
+test('a total that stays gets no row, though a read moves one of its levels', () => {
+  const mirror = mirrorAfterRead(of({ availableQty: 20 }));
+  mirror.read(of({ availableQty: 20 }, { 1: 4, 2: 6 }), { sentAtMs: AT });
+  expect([mirror.qty(), mirror.total()]).toEqual([4, 20]);
+  expect(mirror.rows('100', null)).toMatchObject([{ reason: 'first_read' }]);
+});
+
+/** Read a second after a change of 5→4, and so perhaps without it. */
+const READ = AT + S;
+
+test.each<[what: string, before: Mirror, snapshot: ProductSnapshot, verifiedAtMs: number | null]>([
+  ['verifies no total that was unknown', new Mirror(), of({}), null],
+  ['verifies a total that agrees, as its levels do', mirrorAfterRead(of({})), of({}, { 1: 4, 2: 6 }), READ],
+  [
+    'verifies a total without warehouses that agrees',
+    mirrorAfterRead(of({ availableQty: 9 }, null)),
+    of({ availableQty: 8 }, null),
+    READ,
+  ],
+  [
+    'verifies no total that differs',
+    mirrorAfterRead(of({ availableQty: 9 }, null)),
+    of({ availableQty: 7 }, null),
+    T0,
+  ],
+])('a read right after a change %s', (_, mirror, snapshot, verifiedAtMs) => {
+  mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+  mirror.read(snapshot, { sentAtMs: READ });
+  expect(mirror.tables.variant('100')).toMatchObject({ verifiedAtMs });
 });
 
 describe('derived totals', () => {
@@ -127,6 +158,20 @@ describe('derived totals', () => {
       mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
       expect(mirror.reason('20')).toBe('bundle');
     }
+  });
+
+  test('a product is read with the bundles if any of its variants is one', () => {
+    const mirror = mirrorAfterRead(of({ bundledByCount: 1 }));
+    const variants = [variantSnapshot({ 1: 5 }, { variantId: '201' }), ...bundle(3).variants];
+    mirror.read(productSnapshot(variants), { sentAtMs: T0, productId: '20' });
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT });
+    expect(mirror.reason('20')).toBe('bundle');
+  });
+
+  test('no bundle is due when a read of a component is requested without doubt', () => {
+    const mirror = withBundle();
+    mirror.requestReads(AT, 'operator', [], ['100']);
+    expect([mirror.reason('10'), mirror.tables.state().bundlesDueAtMs]).toEqual(['operator', null]);
   });
 
   test('no bundle is due when the change names a variant that none contains', () => {
