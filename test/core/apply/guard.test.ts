@@ -177,6 +177,21 @@ describe('an operator’s decision', () => {
     expect(mirror.tables.product('p0-')).toMatchObject({ goneAtMs: SECOND, removalAllowedBy: null });
   });
 
+  test.each([
+    ['warehouse', detailOf(1, 2)],
+    ['variant', detailOf(2, 1)],
+  ])('waits for the read that confirms the absence of a %s, and ends with it', (_, whole) => {
+    const mirror = new Mirror();
+    read(mirror, ids(3), whole, T0);
+    const allowedBy = [FIRST, FIRST + 3 * S, SECOND].map((sentAtMs) => {
+      mirror.read(detailOf(1, 1)('p0-'), { sentAtMs, productId: 'p0-' });
+      if (sentAtMs === FIRST) decide(mirror, ['p0-'], FIRST + S);
+      return mirror.tables.product('p0-')?.removalAllowedBy;
+    });
+    expect(allowedBy).toEqual(['Ana', 'Ana', null]);
+    expect(mirror.tables.changes.at(-1)).toMatchObject({ reason: 'removed', userId: 'Ana' });
+  });
+
   test('ends with a read that shows the product whole', () => {
     const mirror = held();
     decide(mirror, ['p0-']);

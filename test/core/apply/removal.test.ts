@@ -180,6 +180,7 @@ describe('a product that answers 404', () => {
       madeAtMs: FIRST,
       notBeforeMs: SECOND + 300 * S,
     });
+    expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: FIRST, readAtMs: SECOND });
     mirror.list(SECOND + 40 * S, ['20']);
     expect(mirror.tables.readRequest('10')?.notBeforeMs).toBe(SECOND);
     mirror.read(NOT_FOUND, { sentAtMs: SECOND + 41 * S });
@@ -194,6 +195,7 @@ describe('a product that answers 404', () => {
       what: 'product',
       id: '10',
     });
+    expect(mirror.tables.readRequest('10')).toMatchObject({ isSuspect: true, notBeforeMs: SECOND });
     mirror.read(NOT_FOUND, { sentAtMs: SECOND });
     mirror.read(NOT_FOUND, { sentAtMs: SECOND + 30 * S });
     expect(mirror.total()).toBe(11);
