@@ -25,6 +25,19 @@ test('ends with a read that was sent 2 s later, which proves no loss', () => {
   expect(kinds(facts)).not.toContain('gap_proved');
 });
 
+test('stays open after a late change from before the read', () => {
+  const mirror = changedWithinWindow();
+  mirror.deliver(READ + 2 * S, change({ old: 6, new: 5, updateTimeMs: READ - 9 * S }));
+  expect(mirror.orders()).toEqual([{ fromQty: 5, toQty: 4 }]);
+});
+
+test('is opened by an answer with the quantity of its own warehouse', () => {
+  const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 9 })]));
+  mirror.deliver(READ - S, change({ warehouseId: '2', old: 9, new: 8, updateTimeMs: READ - S }));
+  mirror.read(productSnapshot([variantSnapshot({ 1: 5, 2: 9 })]), { sentAtMs: READ });
+  expect(mirror.orders()).toEqual([{ fromQty: 8, toQty: 9 }]);
+});
+
 test('gives the difference that a read finds the reason `order`', () => {
   const mirror = changedWithinWindow();
   mirror.read(productSnapshot([variantSnapshot({ 1: 5, 2: 9 })]), { sentAtMs: READ + 13 * S });

@@ -45,6 +45,15 @@ test.each<[reason: string, given: string, before: (mirror: Mirror) => unknown]>(
       mirror.deliver(T0 + 20 * S, change({ old: 8, new: 9, updateTimeMs: T0 + 20 * S }));
     },
   ],
+  [
+    'lost_tail',
+    'a read has shown it since two changes of one instant',
+    (mirror) => {
+      mirror.deliver(T0 + 20 * S, change({ old: 9, new: 8, updateTimeMs: T0 + 20 * S }));
+      mirror.deliver(T0 + 20 * S, change({ old: 8, new: 9, updateTimeMs: T0 + 20 * S }));
+      mirror.read(levels(8, 9), { sentAtMs: T0 + 30 * S });
+    },
+  ],
   ['lost_tail', 'a change of its total had requested the read', requested('derived')],
   ['conflict', 'a delivery was not understood', requested('dead_letter')],
   [
