@@ -106,6 +106,13 @@ describe('a product of which one variant is missing, and one and a warehouse are
     // Not the removed warehouse of the first one.
     expect(mirror.tables.state().changeSeq).toBe(changeSeq + 4);
   });
+
+  test('gives no row a new number if the name stays', () => {
+    const mirror = partlyMissing();
+    const { changeSeq } = mirror.tables.state();
+    mirror.read(shown(1), { sentAtMs: AT + 70 * S });
+    expect(mirror.tables.state().changeSeq).toBe(changeSeq);
+  });
 });
 
 test('a level that the answer with a new name omits keeps its new number while it is missing', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { MOVED_LOOKUP_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
-import { T0, Mirror, change, productSnapshot, variantSnapshot } from '../builders.ts';
+import { T0, Mirror, change, kinds, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
 const MINUTE = 60 * S;
@@ -111,6 +111,16 @@ describe('missing from its product and named by a webhook before the second read
     const { seq } = present(mirror.rows().at(-1));
     expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBeGreaterThan(seq);
     expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(seq);
+  });
+
+  test('keeps the gap that the webhook opened, because no read has shown it since', () => {
+    const mirror = mirrorOf();
+    mirror.read(WITHOUT, { sentAtMs: T0 + MINUTE, productId: OLD });
+    mirror.deliver(namedAtMs, news(4, namedAtMs));
+    const facts = mirror.read(WITHOUT, { sentAtMs: T0 + 2 * MINUTE, productId: OLD });
+    expect(owner(mirror)).toBeNull();
+    expect(kinds(facts)).not.toContain('gap_proved');
+    expect(mirror.gaps()).toEqual([{ fromQty: 5, toQty: 4 }]);
   });
 
   test('is not looked up again for a change that the last read of it saw', () => {

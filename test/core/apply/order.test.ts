@@ -52,6 +52,14 @@ test('the read that meets a request reports the age of its first cause', () => {
   expect(facts).toContainEqual({ kind: 'met', productId: '10', reason: 'conflict', ageMs: 50 * S });
 });
 
+test('a read reports how many totals and quantities it compared, and when its product was read before', () => {
+  const mirror = mirrorAfterRead();
+  const pulled = variantSnapshot(null, { variantId: '101', kind: 'pulled' });
+  const snapshot = productSnapshot([variantSnapshot({ 1: 5, 2: 6 }), pulled]);
+  const facts = mirror.read(snapshot, { sentAtMs: T0 + 60 * S });
+  expect(facts).toContainEqual({ kind: 'compared', productId: '10', values: 4, lastReadAtMs: T0 });
+});
+
 test('a read of another store is not merged and settles nothing', () => {
   const mirror = mirrorAfterRead();
   mirror.requestReads(T0 + 10 * S, 'operator', ['10']);
