@@ -44,6 +44,13 @@ test('the first webhook proves the way in, and everything is read', () => {
   expect(wayInOf(mirror)).toMatchObject({ wayInSinceMs: T0, lastWebhookAtMs: T0 + MINUTE });
 });
 
+test('a delivery of the command `send` proves nothing', () => {
+  const mirror = new Mirror({ wayIn: 'unproven' });
+  const test = { kind: 'delivery', isTest: true, inboxSeq: 1, atMs: T0, requestId: 'r1' } as const;
+  mirror.applyInput({ ...test, changes: [], unreadable: [] });
+  expect(wayInOf(mirror)).toMatchObject({ wayIn: 'unproven', lastWebhookAtMs: null });
+});
+
 test('two reads after the last webhook that differ prove that webhooks are missing, after a grace', () => {
   const mirror = receiving();
   mirror.read(single(5), { sentAtMs: T0 + 10 * S });
