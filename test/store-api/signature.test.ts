@@ -1,20 +1,28 @@
 import { Buffer } from 'node:buffer';
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { signBody, verifySignature } from '../../src/store-api/signature.ts';
 
-interface Vector {
-  name: string;
-  secret: string;
-  body_base64: string;
-  signature: string;
-}
-
-const fixture = new URL('fixtures/signatures.json', import.meta.url);
-const { vectors } = JSON.parse(readFileSync(fixture, 'utf8')) as { vectors: Vector[] };
-
-test.each(vectors)('matches OpenSSL: $name', ({ secret, body_base64, signature }) => {
-  const body = Buffer.from(body_base64, 'base64');
+/** `openssl dgst -sha256 -mac HMAC` over the exact bytes; the secret is UTF-8. */
+test.each([
+  [
+    'a Thai body and secret',
+    'ความลับ-ß',
+    Buffer.from('{"sku":"เสื้อ-แดง"}'),
+    'd93dc732ba5375dcfb38144a118c19b43b2b332059891759e574a72b7fab6203',
+  ],
+  [
+    'a body that is not UTF-8',
+    'whsec_test',
+    Buffer.from('{"x":"\xff\xfe\xc3("}', 'latin1'),
+    'bffd17984ccee39ea4025282e60430479e7cb0f43a88ac4ac09bf0734a3af352',
+  ],
+  [
+    'a secret with outer spaces',
+    ' lead and trail ',
+    Buffer.from('{}'),
+    '666f2953ea2739b068c5c4d30cd98bfd0131d9f81c1672fcda310e76275fca33',
+  ],
+])('matches OpenSSL: %s', (_name, secret, body, signature) => {
   expect(signBody(secret, body)).toBe(signature);
   expect(verifySignature([secret], body, signature)).toBe(true);
 });
