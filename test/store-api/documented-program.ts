@@ -19,15 +19,6 @@ export function programIn(folder: string, part: string): string {
   return path;
 }
 
-/**
- * Creates an order, and waits for its shipment.
- * @param folder where it stands, and keeps its token.
- * @returns what it printed. Rejects when it fails.
- */
-export function runOrderProgram(folder: string, env: Readonly<Record<string, string>>): Promise<string> {
-  return runProgram(programIn(folder, 'createOrder'), folder, env);
-}
-
 /** @returns its output. Rejects if it fails. */
 export async function runProgram(
   path: string,
