@@ -18,6 +18,14 @@ export async function kill(command: RunningCommand): Promise<void> {
   await command.ended;
 }
 
+/** With the tables of examples/to-postgres. */
+export async function startPostgres(test: Owner): Promise<Postgres> {
+  const postgres = new Postgres(test);
+  await postgres.start();
+  await postgres.run(join(import.meta.dirname, '../../examples/to-postgres/schema.sql'));
+  return postgres;
+}
+
 export class Postgres {
   readonly url: string;
   readonly #folder = mkdtempSync(join(tmpdir(), 'stock-mirror-pg-'));

@@ -10,6 +10,7 @@ import { watch } from '../cli/harness.ts';
 import { change, EPOCH, FakeMirror, sent } from '../feed/fake-mirror.ts';
 import { eventually, temporaryFolder, type Owner } from '../process/harness.ts';
 import { exampleCopy } from './example-copy.ts';
+import { kill } from './postgres.ts';
 
 const REFUSED = '1';
 const TAKEN = '2';
@@ -79,10 +80,7 @@ test('sets aside what is refused while other events are accepted, and sends it a
   };
   const run = (...args: string[]) => watch(spawn(process.execPath, ['push.ts', ...args], { cwd, env }));
   const push = run();
-  t.onTestFinished(async () => {
-    push.signal('SIGKILL');
-    await push.ended;
-  });
+  t.onTestFinished(() => kill(push));
   const printed = async (...args: string[]): Promise<string> => (await run(...args).ended).stdout;
   const has = (seq: number): boolean => accepted.some(({ id }) => id === idOf(seq));
   await eventually(mirror.isFollowed, { what: 'its first position' });

@@ -9,7 +9,7 @@ import { change, FakeMirror, row, sent, TRUST } from '../feed/fake-mirror.ts';
 import { eventually, temporaryFolder, type Owner } from '../process/harness.ts';
 import { freePort } from '../shared/free-port.ts';
 import { exampleCopy } from './example-copy.ts';
-import { isInstalled, Postgres } from './postgres.ts';
+import { isInstalled, kill, startPostgres, type Postgres } from './postgres.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
 const hasPooler = existsSync(PGBOUNCER);
@@ -38,10 +38,7 @@ pool_mode = transaction
   const user = process.getuid?.() === 0 ? { uid: 65534 } : {};
   chmodSync(folder, 0o755);
   const pooler = watch(spawn(PGBOUNCER, [config], user));
-  t.onTestFinished(async () => {
-    pooler.signal('SIGKILL');
-    await pooler.ended;
-  });
+  t.onTestFinished(() => kill(pooler));
   await eventually(() => pooler.stderr.includes('process up'), { what: 'PgBouncer listens' });
   return `postgresql://postgres@127.0.0.1:${port}/postgres`;
 }
@@ -58,9 +55,7 @@ for (const isPooled of [false, true]) {
   test.skipIf(!canRun)(
     `copies every row that PostgreSQL can hold, and sets the others aside${isPooled ? ', through PgBouncer' : ''}`,
     async (t) => {
-      const postgres = new Postgres(t);
-      await postgres.start();
-      await postgres.run(join(import.meta.dirname, '../../examples/to-postgres/schema.sql'));
+      const postgres = await startPostgres(t);
       const mirror = await new FakeMirror().start();
       const odd = [
         row('1', { sku: 'a\u0000b', product_name: `c${HALF}d` }),
@@ -92,10 +87,7 @@ for (const isPooled of [false, true]) {
       const follower = watch(
         spawn(process.execPath, [join(exampleCopy(t, 'to-postgres'), 'follow.ts')], { env }),
       );
-      t.onTestFinished(async () => {
-        follower.signal('SIGKILL');
-        await follower.ended;
-      });
+      t.onTestFinished(() => kill(follower));
       const isTrusted = 'SELECT 1 FROM sellable WHERE trusted';
       await eventually(async () => (await postgres.query(isTrusted)).length > 0, { what: follower.stderr });
       expect(

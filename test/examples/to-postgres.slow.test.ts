@@ -19,17 +19,14 @@ import {
 } from '../process/harness.ts';
 import { freePort } from '../shared/free-port.ts';
 import { exampleCopy } from './example-copy.ts';
-import { isInstalled, kill, Postgres } from './postgres.ts';
+import { isInstalled, kill, startPostgres, type Postgres } from './postgres.ts';
 
-const FOLDER = join(import.meta.dirname, '../../examples/to-postgres');
-const ERP = join(FOLDER, 'erp.sql');
+const ERP = join(import.meta.dirname, '../../examples/to-postgres/erp.sql');
 const titleOf = (what: string): string =>
   isInstalled ? what : `${what} (skipped: the package postgresql is not installed)`;
 
 async function startAll(t: Owner, products: number) {
-  const postgres = new Postgres(t);
-  await postgres.start();
-  await postgres.run(join(FOLDER, 'schema.sql'));
+  const postgres = await startPostgres(t);
   const sandbox = await startService(t, { products });
   const OPS_PORT = String(await freePort());
   const env = { STOCK_MIRROR_URL: `http://127.0.0.1:${OPS_PORT}`, DATABASE_URL: postgres.url };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { backupDatabase, restoreDatabase } from '../../src/mirror/file/backup.ts';
-import { isInstalled as hasPostgres, Postgres } from '../examples/postgres.ts';
+import { isInstalled as hasPostgres, startPostgres } from '../examples/postgres.ts';
 import { startLoad } from '../process/load.ts';
 import {
   eventually,
@@ -38,10 +38,7 @@ async function followersOf(test: Owner, place: Place): Promise<Follower[]> {
     ...EXTENSIONS.filter(isInstalled).map((extension) => new Program(test, extension, place)),
   ];
   if (hasPostgres) {
-    const postgres = new Postgres(test);
-    await postgres.start();
-    await postgres.run(join(import.meta.dirname, '../../examples/to-postgres/schema.sql'));
-    followers.push(new PostgresCopy(test, postgres, place));
+    followers.push(new PostgresCopy(test, await startPostgres(test), place));
   }
   return followers;
 }

@@ -1,7 +1,6 @@
 /** Every copy follows a mirror with odd texts and numbers at the limits, for ODD_SECONDS (10). */
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isInstalled as hasPostgres, Postgres } from '../examples/postgres.ts';
+import { isInstalled as hasPostgres, startPostgres } from '../examples/postgres.ts';
 import { eventually, resync, rows, startBoth, statusOf, untilQuiet } from '../process/harness.ts';
 import { freePort } from '../shared/free-port.ts';
 import { present } from '../shared/present.ts';
@@ -27,12 +26,8 @@ test(`copies odd texts and numbers${WITHOUT}`, { timeout: SECONDS * 1_000 + 300_
   const path = mirror.databasePath;
   const place = { url: mirror.opsUrl, path };
   const followers: Follower[] = EXTENSIONS.filter(isInstalled).map((name) => new Program(t, name, place));
-  const postgres = hasPostgres ? new Postgres(t) : null;
-  if (postgres !== null) {
-    await postgres.start();
-    await postgres.run(join(import.meta.dirname, '../../examples/to-postgres/schema.sql'));
-    followers.push(new PostgresCopy(t, postgres, place));
-  }
+  const postgres = hasPostgres ? await startPostgres(t) : null;
+  if (postgres !== null) followers.push(new PostgresCopy(t, postgres, place));
   for (const each of followers) each.start();
   for (const each of followers) {
     await eventually(() => each.starts() === 1, { what: `${each.name}: the first copy` });

@@ -1,12 +1,13 @@
 /** One of the programs of examples/copy-stock, as a process that a test kills. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { watch, type RunningCommand } from '../cli/harness.ts';
+import type { RunningCommand } from '../cli/harness.ts';
 import { exampleCopy } from '../examples/example-copy.ts';
 import { temporaryFolder, type Owner } from '../process/harness.ts';
 import { SELLABLE, type Follower, type Place, type Shown } from './follower.ts';
+import { Spawned } from './spawned.ts';
 
 interface Language {
   readonly command: string;
@@ -33,17 +34,14 @@ export const isInstalled = (extension: Extension): boolean => {
   return spawnSync(command, probe, { stdio: 'ignore' }).status === 0;
 };
 
-export class Program implements Follower {
+export class Program extends Spawned implements Follower {
   readonly name: string;
   readonly #command: readonly [string, ...string[]];
   readonly #env: Readonly<Record<string, string>>;
   readonly #copyPath: string;
-  #run: RunningCommand | null = null;
-  #said = '';
-  /** Set if it ended by itself. */
-  #ended = '';
 
   constructor(test: Owner, extension: Extension, { url, path }: Place) {
+    super();
     const language: Language = LANGUAGES[extension];
     this.name = `copy-stock.${extension}`;
     this.#copyPath = join(temporaryFolder(test), 'a copy.db');
@@ -59,39 +57,18 @@ export class Program implements Follower {
     test.onTestFinished(() => this.kill());
   }
 
-  start(): void {
+  protected override spawn(): ChildProcess {
     const [command, ...args] = this.#command;
     // A process group, so that a shell's children end too.
-    const run = watch(spawn(command, args, { detached: true, env: this.#env }));
-    this.#run = run;
-    this.#ended = '';
-    void run.ended.then(({ code, signal }) => {
-      if (this.#run === run) this.#ended = `it ended: ${code ?? signal}`;
-    });
+    return spawn(command, args, { detached: true, env: this.#env });
   }
 
-  async kill(): Promise<void> {
-    const run = this.#run;
-    if (run === null) return;
-    this.#run = null;
+  protected override signalKill({ pid }: RunningCommand): void {
     try {
-      process.kill(-run.pid, 'SIGKILL');
+      process.kill(-pid, 'SIGKILL');
     } catch {
       // It has ended.
     }
-    this.#said += (await run.ended).stdout;
-  }
-
-  get waits(): boolean {
-    return this.problems.includes('not now');
-  }
-
-  get problems(): string {
-    return (this.#run?.stderr ?? '') + this.#ended;
-  }
-
-  starts(): number {
-    return (this.#said + (this.#run?.stdout ?? '')).match(/^starting over: /gm)?.length ?? 0;
   }
 
   sellable(): Shown[] {
