@@ -1,40 +1,16 @@
-import { pino } from 'pino';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { checkProcess } from '../../../src/cli/doctor/mirror.ts';
-import { createCommand } from '../../../src/cli/status.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { HELD_MS } from '../../../src/core/limits.ts';
-import { Monitor } from '../../../src/ops/monitor.ts';
 import type { Cause, CauseCode } from '../../../src/ops/state/causes.ts';
-import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/store-api/blocked.ts';
 import { SqliteFault } from '../../../src/sqlite/errors.ts';
-import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
-import { newDatabases, type DirectDatabases } from '../../reconcile/mirror.ts';
 import { REQUIRED_SETTINGS } from '../../shared/required-settings.ts';
-import { startOps, type Ops } from '../harness.ts';
 import { heartbeat, refused } from '../reported.ts';
 import { valueOf } from '../metrics/exposition.ts';
+import { printed, startMirror, type Mirror } from './mirror.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-
-interface Facts {
-  nowMs: number;
-  blocked: Blocked | null;
-  fault: SqliteFault | null;
-}
-
-interface Mirror {
-  readonly facts: Facts;
-  readonly databases: DirectDatabases;
-  readonly monitor: Monitor;
-  readonly ops: Ops;
-  readonly logged: string[];
-  readonly beat: () => Promise<void>;
-  readonly path: string;
-  /** A mirror whose thread has ended holds its file no longer. */
-  readonly unlock: () => void;
-}
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -43,54 +19,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllEnvs();
 });
-
-async function startMirror(): Promise<Mirror> {
-  const facts: Facts = { nowMs: Date.now(), blocked: null, fault: null };
-  const opened = newDatabases();
-  const reader: DirectDatabases['reader'] = {
-    ask: (...asked) => (facts.fault === null ? opened.reader.ask(...asked) : Promise.reject(facts.fault)),
-  };
-  const writer = Object.defineProperty(opened.writer, 'fault', { get: () => facts.fault });
-  const databases = { ...opened, reader, writer };
-  const logged: string[] = [];
-  const log = pino({ base: null }, { write: (line) => void logged.push(line) });
-  const now = () => facts.nowMs;
-  const operator = {
-    resync: () => Promise.reject(new Error('not here')),
-    get blocked() {
-      return facts.blocked;
-    },
-    verificationBound: null,
-    readsUnderWay: 0,
-  };
-  const monitor = new Monitor();
-  const sampler = new StateSampler({ reader, now, log });
-  const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
-  const [path = ''] = databases
-    .rows<{ file: string }>('SELECT file FROM pragma_database_list')
-    .map(({ file }) => file);
-  const lock = lockDatabase(path);
-  onTestFinished(() => lock.release());
-  const database = { path, lockId: lockIdOf(path) };
-  const ops = await startOps(databases, { operator, now, state: sampler, watch, database });
-  const beat = () => watch.beat(Date.now()).catch(() => undefined);
-  onTestFinished(() => watch.stop());
-  return { facts, databases, monitor, ops, logged, beat, path, unlock: () => lock.release() };
-}
-
-async function printed({ ops: { port }, path }: Mirror): Promise<string> {
-  vi.stubEnv('DATABASE_PATH', path);
-  vi.stubEnv('OPS_PORT', String(port));
-  let text = '';
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
-    text += String(part);
-    return true;
-  });
-  await createCommand().parseAsync([], { from: 'user' });
-  write.mockRestore();
-  process.exitCode = undefined;
-  return text;
-}
 
 const failing = (code: string): Blocked => ({
   kind: 'breaker',

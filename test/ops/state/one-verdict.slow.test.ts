@@ -1,26 +1,20 @@
 /** Every face of the mirror shows one state, one first cause and one count, whatever happens (docs/operating.md#states). */
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createCommand } from '../../../src/cli/status.ts';
 import { Reporting } from '../../../src/receiver/reporting.ts';
-import { Monitor } from '../../../src/ops/monitor.ts';
 import { CAUSES, type CauseCode } from '../../../src/ops/state/causes.ts';
-import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/store-api/blocked.ts';
-import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { missedAt } from '../../core/builders.ts';
-import { delivery, detail, item, newPath, readInput } from '../../mirror/mirror-file.ts';
-import { log, newDatabases } from '../../reconcile/mirror.ts';
-import { startOps } from '../harness.ts';
+import { delivery, detail, item, readInput } from '../../mirror/mirror-file.ts';
 import { valueOf } from '../metrics/exposition.ts';
 import { heartbeat } from '../reported.ts';
 import { quick } from '../watched.ts';
+import { printed, startMirror } from './mirror.ts';
 
 const MOMENTS = 1_000;
 const AHEAD_MS = 9_000;
 
 afterEach(() => {
   vi.unstubAllEnvs();
-  process.exitCode = undefined;
 });
 
 /** A linear congruential generator: the same history in every run. */
@@ -60,28 +54,8 @@ function verdictOf({ state, causes, sellable }: ShownStatus): Verdict {
 }
 
 async function startFaces() {
-  let nowMs = Date.now();
-  let blocked: Blocked | null = null;
-  const databases = newDatabases();
-  const now = () => nowMs;
-  const operator = {
-    resync: () => Promise.reject(new Error('not here')),
-    get blocked() {
-      return blocked;
-    },
-    verificationBound: null,
-    readsUnderWay: 0,
-  };
-  const monitor = new Monitor();
-  const sampler = new StateSampler({ reader: quick(databases.reader), now, log });
-  const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
-  const path = newPath();
-  const lock = lockDatabase(path);
-  onTestFinished(() => lock.release());
-  const database = { path, lockId: lockIdOf(path) };
-  const ops = await startOps(databases, { operator, now, state: sampler, watch, database });
-  vi.stubEnv('DATABASE_PATH', path);
-  vi.stubEnv('OPS_PORT', String(ops.port));
+  const mirror = await startMirror(quick);
+  const { facts, databases, monitor, sampler, watch, ops } = mirror;
 
   const sql = (): Verdict =>
     databases.rows<Verdict>(
@@ -91,17 +65,8 @@ async function startFaces() {
     const { json } = await ops.ask('/api/status');
     return verdictOf(json as never);
   };
-  const command = async (): Promise<Verdict> => {
-    let text = '';
-    const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
-      text += String(part);
-      return true;
-    });
-    await createCommand()
-      .parseAsync(['--json'], { from: 'user' })
-      .finally(() => write.mockRestore());
-    return verdictOf(JSON.parse(text) as never);
-  };
+  const command = async (): Promise<Verdict> =>
+    verdictOf(JSON.parse(await printed(mirror, '--json')) as never);
   const page = async (): Promise<Verdict> => {
     const { text } = await ops.ask('/');
     const causes = [...text.matchAll(/<article id="cause-(\w+)" class="(\w+)">/g)].map(
@@ -144,16 +109,16 @@ async function startFaces() {
     return { state: trust.state, cause: trust.cause, count: sql().count };
   };
 
-  const reporting = new Reporting(now);
+  const reporting = new Reporting(() => facts.nowMs);
   const beat = (): Promise<void> => {
-    monitor.receive(heartbeat(nowMs, reporting.report(0, null)));
+    monitor.receive(heartbeat(facts.nowMs, reporting.report(0, null)));
     reporting.written();
     return watch.beat(Date.now() + AHEAD_MS);
   };
   const read = async (productId: string, qty: number): Promise<void> => {
     await databases.writer.append(
       readInput(productId, detail(productId, [{ id: `${productId}0`, levels: { 1: qty } }]), {
-        sentAtMs: (nowMs += 3_000),
+        sentAtMs: (facts.nowMs += 3_000),
       }),
     );
     // A later instant without a heartbeat would be a mirror that hangs.
@@ -168,7 +133,7 @@ async function startFaces() {
     });
   let requests = 0;
   const block = (kind: Blocked['kind'] | null): void => {
-    blocked = kind === null ? null : { kind, message: 'no answer', untilMs: null, sinceMs: 0 };
+    facts.blocked = kind === null ? null : { kind, message: 'no answer', untilMs: null, sinceMs: 0 };
   };
   const happenings: readonly ((random: (below: number) => number) => unknown)[] = [
     beat,
@@ -184,16 +149,16 @@ async function startFaces() {
     () => block('breaker'),
     () => block(null),
     () => block(null),
-    () => databases.writer.append(missedAt(nowMs)),
+    () => databases.writer.append(missedAt(facts.nowMs)),
     (random) => read(String(1 + random(3)), random(9)),
     (random) => read(String(1 + random(3)), random(9)),
-    () => databases.requestReads(nowMs, 'not_stored', { productIds: ['2'] }),
+    () => databases.requestReads(facts.nowMs, 'not_stored', { productIds: ['2'] }),
     (random) => {
       requests += 1;
-      const change = item({ id: '30', old: random(9), new: random(9), update_time: nowMs });
-      return databases.deliver(delivery(`r${requests}`, change), nowMs);
+      const change = item({ id: '30', old: random(9), new: random(9), update_time: facts.nowMs });
+      return databases.deliver(delivery(`r${requests}`, change), facts.nowMs);
     },
-    () => (nowMs += 1_000),
+    () => (facts.nowMs += 1_000),
     () => databases.change('UPDATE service_state SET last_full_sync_at_ms = 1'),
   ];
   return { sql, faces: { api, command, page, metrics, feed }, happenings, read, beat };
