@@ -1,46 +1,26 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { verifySignature } from '../../src/store-api/signature.ts';
 import { openReader } from '../../src/sqlite/open.ts';
+import { startReceiver, type Received } from '../sandbox/receiver.ts';
 import { freePort } from '../shared/free-port.ts';
 import { present } from '../shared/present.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, type Home } from './harness.ts';
-
-interface Received {
-  readonly body: Buffer;
-  readonly headers: IncomingHttpHeaders;
-}
 
 let home: Home;
 beforeAll(async () => {
   home = await homeOf(await startService());
 });
 
-async function receiver(): Promise<{ url: string; received: Received[] }> {
-  const received: Received[] = [];
-  const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      received.push({ body, headers: request.headers });
-      response.writeHead(204).end();
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
-}
-
 /** Of the configured secret. */
-function isAuthentic({ body, headers }: Received): boolean {
+function isAuthentic({ raw, headers }: Received): boolean {
   const secret = present(home.env['SERVICE_WEBHOOK_SECRET']);
-  return verifySignature([secret], body, String(headers['x-service-signature']));
+  return verifySignature([secret], raw, String(headers['x-service-signature']));
 }
 
 test('sends an authentic delivery without changes', async () => {
-  const { url, received } = await receiver();
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const { url, received } = receiver;
   const { code, stdout } = await run(home, 'send', '--url', url, '--json');
   const answer = JSON.parse(stdout) as { readonly took_ms: number };
   const acknowledged = answer.took_ms <= 1_000;
@@ -52,7 +32,7 @@ test('sends an authentic delivery without changes', async () => {
     'content-type': 'application/json',
   });
   expect(isAuthentic(sent)).toBe(true);
-  expect(JSON.parse(sent.body.toString())).toMatchObject({
+  expect(sent.body).toMatchObject({
     event_type: 'stock_available_updated',
     data: { items: [] },
   });
