@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   ConfigError,
   SETTABLE_NAMES,
@@ -11,6 +10,7 @@ import {
   loadLocalConfig,
   type Config,
 } from '../../src/config/config.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 type Env = Record<string, string | undefined>;
 /** Text by path; an Error is thrown by the read. */
@@ -55,8 +55,7 @@ function errorOf(env: Env, files: Files = {}): ConfigError {
 }
 
 it('follows links to a database that does not exist yet', () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'stock-mirror-config-')));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = realpathSync(temporaryFolder());
   const [link, file] = [join(folder, 'link.db'), join(folder, 'mirror.db')];
   symlinkSync('mirror.db', link);
   const path = () => load({ ...REQUIRED, DATABASE_PATH: link }).database.path;

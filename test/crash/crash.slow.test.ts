@@ -1,18 +1,12 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, type TestContext } from 'vitest';
+import { expect, test } from 'vitest';
 import { crash, type CrashOptions, type CrashReport } from '../../scripts/crash/run.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 const LIMIT_MS = 180_000;
 /** `.ci/run` draws it from the commit, so that each commit kills at other instants. */
 const SEED = Number(process.env['SEED'] ?? 11);
-
-function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-crash-test-'));
-  t.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 function run(options: Pick<CrashOptions, 'kills' | 'folder' | 'onKilled'>): Promise<CrashReport> {
   return crash({ seed: SEED, rate: 200, products: 30, ...options });

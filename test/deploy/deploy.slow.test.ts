@@ -1,10 +1,10 @@
 /** Checks deployment examples without systemd or a container engine. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 const FOLDER = join(root, 'deploy');
@@ -16,8 +16,7 @@ describe('systemd', () => {
   const needs = hasSystemd ? '' : ' (skipped: there is no systemd-analyze)';
 
   test.skipIf(!hasSystemd)(`the units pass systemd-analyze verify${needs}`, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-units-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     // The command is not installed here.
     const installed = (text: string): string =>
       text.replace('ExecStart=stock-mirror', `ExecStart=${process.execPath}`);
@@ -52,8 +51,7 @@ describe('systemd', () => {
   });
 
   test('runs operator commands with the user, files and database of the unit', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-run-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     // Replaces systemd-run: prints its options and runs the command.
     const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
     const said = '#!/bin/sh\necho "$#: $*"\n';

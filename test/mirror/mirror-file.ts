@@ -1,6 +1,4 @@
 import { EARLIEST_MS } from '../../src/core/limits.ts';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Reason } from '../../src/core/reasons.ts';
@@ -22,16 +20,11 @@ import {
 import { appended, openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { eventually } from '../process/wait.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { snapshotOf } from '../../src/store-api/snapshot.ts';
 
 /** A whole second, as in a Date header. */
 export const T0 = 1_790_000_000_000;
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-databases-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 export function newPath(): string {
   return join(temporaryFolder(), 'mirror.db');

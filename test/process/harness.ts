@@ -6,14 +6,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import { present } from '../shared/present.ts';
+import { temporaryFolder, type Owner } from '../shared/temporary-folder.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
 
+export { temporaryFolder, type Owner } from '../shared/temporary-folder.ts';
 export { compareWithTruth } from './compare-with-truth.ts';
 export { eventually, throughout, untilNone } from './wait.ts';
 
@@ -45,15 +46,6 @@ export interface RunningMirror extends MirrorProcess {
   kill(): Promise<Ended>;
   get(path: string, headers?: Environment): Promise<{ status: number; body: Json }>;
   post(path: string, body: unknown, headers?: Environment): Promise<{ status: number; body: Json }>;
-}
-
-/** Resources end with this test, since tests run concurrently. */
-export type Owner = Pick<TestContext, 'onTestFinished'>;
-
-export function temporaryFolder(test: Owner): string {
-  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-'));
-  test.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** In memory if possible, since a slow disk refuses deliveries. Other users may enter it. */

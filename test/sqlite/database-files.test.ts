@@ -6,7 +6,7 @@ import { refuseTarget } from '../../src/sqlite/database-files.ts';
 import { lockDatabase } from '../../src/sqlite/lock.ts';
 import { writeMirrorNote } from '../../src/inbox/mirror-note.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
-import { temporaryFolder } from '../mirror/mirror-file.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 const OWN = 'belongs to the database that is read: name another file';
 

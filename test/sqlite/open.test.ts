@@ -9,7 +9,8 @@ import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { openForWriting } from '../../src/receiver/open-inbox.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
-import { newPath, rows, startDatabases, temporaryFolder, values } from '../mirror/mirror-file.ts';
+import { newPath, rows, startDatabases, values } from '../mirror/mirror-file.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 function refusal(path: string): SqliteFault {
   try {

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { refuseCutFile } from '../../src/sqlite/refuse-cut-file.ts';
-import { temporaryFolder } from '../mirror/mirror-file.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 function opened(path: string): Db {
   const db = new Database(path);

@@ -1,6 +1,4 @@
 /** Token provider and client over real sockets with an injected clock. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { createServiceClient } from '../../src/store-api/client.ts';
@@ -9,6 +7,7 @@ import { createHttpTransport, type HttpLimits } from '../../src/store-api/transp
 import { fingerprintOf } from '../../src/store-api/token/credentials.ts';
 import { createTokenFile, type TokenFile } from '../../src/store-api/token/token-file.ts';
 import { createTokenProvider } from '../../src/store-api/token/token.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { startStubService } from './stub-service.ts';
 
 export const START_MS = 1_790_000_000_000;
@@ -16,12 +15,6 @@ export const SECRET = 'cs_very+secret/ value=ü';
 
 interface Clock {
   nowMs: number;
-}
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'service-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 interface ConnectionOptions {

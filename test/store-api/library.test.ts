@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientOptions } from '../../src/client.ts';
-import { SECRET, temporaryFolder } from './connection.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
+import { SECRET } from './connection.ts';
 import { sendError, sendJson, startStubService } from './stub-service.ts';
 
 const DETAIL = '/v1/order/detail';

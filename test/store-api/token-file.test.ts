@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf } from '../../src/store-api/token/credentials.ts';
 import { createTokenFile, type TokenState } from '../../src/store-api/token/token-file.ts';
-import { connect, SECRET, START_MS, temporaryFolder } from './connection.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
+import { connect, SECRET, START_MS } from './connection.ts';
 import { startStubService } from './stub-service.ts';
 
 const state: TokenState = {

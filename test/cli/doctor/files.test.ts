@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkDisk } from '../../../src/cli/doctor/files.ts';
+import { temporaryFolder } from '../../shared/temporary-folder.ts';
 
 test('counts the write-ahead log as a part of the database', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'mirror.db');
   writeFileSync(path, Buffer.alloc(200_000));
   writeFileSync(`${path}-wal`, Buffer.alloc(9_000_000));
