@@ -1,7 +1,6 @@
 import { request } from 'node:http';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RemovalDecision } from '../../src/core/input.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import {
@@ -13,10 +12,9 @@ import {
   type RunningMirror,
 } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
-import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
+import { newDatabases } from '../reconcile/mirror.ts';
 import { detail, readInput } from '../mirror/mirror-file.ts';
-import { startOps } from '../ops/harness.ts';
+import { holdRemovals, operatorOf, startOps } from '../ops/harness.ts';
 import { present } from '../shared/present.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
 
@@ -138,26 +136,14 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
   test.each([1280, 400])('decides on held removals with the token typed again, %i px wide', async (width) => {
     const databases = newDatabases();
-    await holdRemovals(databases, 24);
+    await holdRemovals(databases, 24, { 1: 5, 2: 7 });
     const blocked = {
       kind: 'credentials',
       message: '401 invalid_client',
       untilMs: null,
       sinceMs: 0,
     } as const;
-    const orders: (RemovalDecision | null)[] = [];
-    const operator = {
-      resync: async (_: readonly string[] | null, decision: RemovalDecision | null) => {
-        orders.push(decision);
-        return {
-          ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
-          joined: false,
-        };
-      },
-      blocked,
-      verificationBound: null,
-      readsUnderWay: 0,
-    };
+    const operator = operatorOf(databases, { blocked });
     const ops = await startOps(databases, { operator, token: TOKEN });
     const opened = await signIn({ opsUrl: ops.url }, '/', { viewport: { width, height: 900 } });
     const { page, complaints } = opened;
@@ -184,10 +170,10 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     };
     await decide('a-wrong-token-0123456789');
     await expect.poll(() => textOf(page, '[role=alert]')).toContain('The token is wrong');
-    expect(orders).toEqual([]);
+    expect(operator.orders).toEqual([]);
     await decide(TOKEN);
     await expect.poll(() => textOf(page, 'h1')).toBe('Run 1: full resync');
-    expect(orders).toEqual([{ by: 'Ana', reason: 'end of season' }]);
+    expect(operator.orders).toEqual([{ productIds: null, decision: { by: 'Ana', reason: 'end of season' } }]);
     expect(complaints.filter((each) => !each.includes('403'))).toEqual([]);
   });
 
@@ -232,23 +218,6 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     }
   });
 });
-
-/** Two reads of every product miss it, more than 30 s apart, and a list does not name it. */
-async function holdRemovals(databases: DirectDatabases, count: number): Promise<void> {
-  for (const [secondsAgo, isThere] of [
-    [200, true],
-    [100, false],
-    [40, false],
-  ] as const) {
-    for (let id = 1; id <= count; id += 1) {
-      const found = detail(`${id}`, [{ id: `${id}00`, levels: { 1: 5, 2: 7 } }]);
-      const sentAtMs = Date.now() - secondsAgo * 1_000;
-      await databases.writer.append(readInput(`${id}`, isThere ? found : null, { sentAtMs }));
-    }
-    const listedAtMs = Date.now() - (secondsAgo - 9) * 1_000;
-    await databases.writer.append({ kind: 'list_completed', atMs: listedAtMs, sentAtMs: listedAtMs });
-  }
-}
 
 /** Something to show on each page. */
 async function liven(mirror: RunningMirror, sandbox: Sandbox) {

@@ -1,8 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { SESSION_MS } from '../../src/ops/access/sign-in.ts';
-import { present } from '../shared/present.ts';
 import { newDatabases } from '../reconcile/mirror.ts';
-import { startOps, TOKEN, type Answer, type Ops } from './harness.ts';
+import { cookieOf, startOps, TOKEN, type Answer, type Ops } from './harness.ts';
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
@@ -11,12 +10,6 @@ function signIn(ops: Ops, token: string, headers: Record<string, string> = {}): 
     body: new URLSearchParams({ token }).toString(),
     headers: { ...FORM, origin: ops.url, ...headers },
   });
-}
-
-/** `name=value` of the cookie that an answer sets. */
-function cookieOf(answer: Answer): string {
-  const [line = ''] = answer.headers['set-cookie'] ?? [];
-  return present(line.split(';')[0]);
 }
 
 test('refuses programs without the token and redirects browsers to the form', async () => {

@@ -1,11 +1,14 @@
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
+import type { RemovalDecision } from '../../src/core/input.ts';
 import { listen } from '../../src/platform/listen.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
-import type { OpsDeps } from '../../src/ops/shared/operator.ts';
+import type { Operator, OpsDeps } from '../../src/ops/shared/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
 import type { Databases } from '../../src/mirror/databases.ts';
-import { log } from '../reconcile/mirror.ts';
+import { detail, readInput } from '../mirror/mirror-file.ts';
+import { log, type DirectDatabases } from '../reconcile/mirror.ts';
+import { present } from '../shared/present.ts';
 import { heartbeat, REPORT } from './reported.ts';
 import { unwatched } from './watched.ts';
 
@@ -104,6 +107,60 @@ export async function startOps(
     },
     stop,
   };
+}
+
+/** `name=value` of the cookie that an answer sets. */
+export function cookieOf(answer: Answer): string {
+  const [line = ''] = answer.headers['set-cookie'] ?? [];
+  return present(line.split(';')[0]);
+}
+
+interface Order {
+  readonly productIds: readonly string[] | null;
+  readonly decision: RemovalDecision | null;
+}
+
+/** Begins a run for every order. */
+export function operatorOf(
+  databases: DirectDatabases,
+  over: Partial<Operator> = {},
+): Operator & { readonly orders: Order[] } {
+  const orders: Order[] = [];
+  return {
+    orders,
+    resync: async (productIds, decision) => {
+      orders.push({ productIds, decision });
+      return {
+        ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
+        joined: false,
+      };
+    },
+    blocked: null,
+    verificationBound: null,
+    readsUnderWay: 0,
+    ...over,
+  };
+}
+
+/** Two reads of every product miss it, more than 30 s apart, and a list does not name it: the guard holds its removal. */
+export async function holdRemovals(
+  databases: DirectDatabases,
+  count = 3,
+  levels: Readonly<Record<string, number>> = { 1: 5 },
+): Promise<void> {
+  for (const [secondsAgo, isThere] of [
+    [200, true],
+    [100, false],
+    [40, false],
+  ] as const) {
+    for (let id = 1; id <= count; id += 1) {
+      const found = isThere ? detail(`${id}`, [{ id: `${id}00`, levels }]) : null;
+      const sentAtMs = Date.now() - secondsAgo * 1_000;
+      await databases.writer.append(readInput(`${id}`, found, { sentAtMs }));
+    }
+    const listedAtMs = Date.now() - (secondsAgo - 9) * 1_000;
+    await databases.writer.append({ kind: 'list_completed', atMs: listedAtMs, sentAtMs: listedAtMs });
+  }
 }
 
 function ask(

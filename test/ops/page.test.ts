@@ -1,6 +1,5 @@
 import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { RemovalDecision } from '../../src/core/input.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { plotsView } from '../../src/ops/page/plots-view.ts';
 import { CAUSE_CODES } from '../../src/ops/state/causes.ts';
@@ -8,7 +7,7 @@ import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { present } from '../shared/present.ts';
 import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, refusedRead } from '../mirror/mirror-file.ts';
-import { startOps, TOKEN, type Ops } from './harness.ts';
+import { cookieOf, holdRemovals, operatorOf, startOps, TOKEN, type Ops } from './harness.ts';
 import { heartbeat, REPORT } from './reported.ts';
 import { unwatched } from './watched.ts';
 
@@ -51,32 +50,6 @@ const change = (
   const atMs = Date.now() - secondsAgo * 1_000;
   return databases.deliver(delivery(requestId, item({ update_time: atMs, ...over })), atMs);
 };
-
-interface Order {
-  readonly productIds: readonly string[] | null;
-  readonly decision: RemovalDecision | null;
-}
-
-function operatorOf(
-  databases: DirectDatabases,
-  over: Partial<Operator> = {},
-): Operator & { readonly orders: Order[] } {
-  const orders: Order[] = [];
-  return {
-    orders,
-    resync: async (productIds, decision) => {
-      orders.push({ productIds, decision });
-      return {
-        ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
-        joined: false,
-      };
-    },
-    blocked: null,
-    verificationBound: null,
-    readsUnderWay: 0,
-    ...over,
-  };
-}
 
 /** Ages on the page do not depend on how long a test takes. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
@@ -324,30 +297,12 @@ test('starts the runs that its forms request and redirects to them', async () =>
   expect(operator.orders).toHaveLength(2);
 });
 
-/** All of three products are missing twice, so the guard holds their removal. */
-async function holdRemovals(databases: DirectDatabases) {
-  const ids = ['1', '2', '3'];
-  for (const [secondsAgo, found] of [
-    [200, true],
-    [100, false],
-    [40, false],
-  ] as const) {
-    for (const id of ids) {
-      const answer = found ? detail(id, [{ id: `${id}00`, levels: { 1: 5 } }]) : null;
-      await databases.writer.append(readInput(id, answer, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
-    }
-    const listedAtMs = Date.now() - (secondsAgo - 9) * 1_000;
-    await databases.writer.append({ kind: 'list_completed', atMs: listedAtMs, sentAtMs: listedAtMs });
-  }
-}
-
 test('lists held removals, and removes them only with the token typed again', async () => {
   const databases = newDatabases();
   const operator = operatorOf(databases);
   const ops = await startOps(databases, { operator, token: TOKEN });
   await holdRemovals(databases);
-  const { headers } = await post(ops, '/login', { token: TOKEN });
-  const cookie = present(String(headers['set-cookie']).split(';')[0]);
+  const cookie = cookieOf(await post(ops, '/login', { token: TOKEN }));
   const shown = async (path: string) => (await ops.ask(path, { headers: { cookie } })).text;
   const held = await shown('/problems/held');
   expect(words(held)).toContain('Held removals 3');
@@ -441,8 +396,7 @@ test('requires a sign-in for pages and forms if a token is set', async () => {
   }
   expect((await post(ops, '/page/resync', {})).status).toBe(401);
   expect(operator.orders).toEqual([]);
-  const { headers } = await post(ops, '/login', { token: TOKEN });
-  const cookie = present(String(headers['set-cookie']).split(';')[0]);
+  const cookie = cookieOf(await post(ops, '/login', { token: TOKEN }));
   const { status, text } = await ops.ask('/', { headers: { cookie } });
   expect([status, text.includes('Sign out')]).toEqual([200, true]);
 });
