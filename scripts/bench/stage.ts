@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { signBody } from '../../src/store-api/signature.ts';
+import { proveWayIn } from '../../test/process/harness.ts';
 import { newQuantities } from './catalogue.ts';
 import type { Prepare, Send, Sent } from './load-thread.ts';
 import { MIRROR, Server } from './server.ts';
@@ -105,13 +105,4 @@ export async function untilLive(mirror: Server, secret: string): Promise<void> {
     if (performance.now() > deadlineMs) throw new Error(`the mirror is still ${status.state}`);
     await sleep(200);
   }
-}
-
-/** Sends a webhook of the store that changes nothing, without which no mirror is live. */
-async function proveWayIn(webhooks: string, secret: string): Promise<void> {
-  const body =
-    '{"request_id":"proof","event_type":"stock_available_updated","request_time":1,"data":{"items":[]}}';
-  const headers = { 'x-service-signature': signBody(secret, Buffer.from(body)) };
-  const { status } = await fetch(webhooks, { method: 'POST', headers, body });
-  if (status !== 204) throw new Error(`the proof is answered ${status}`);
 }

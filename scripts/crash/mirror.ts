@@ -5,6 +5,7 @@ import { appendFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { environmentFor } from '../../test/process/harness.ts';
 
 const SRC = join(import.meta.dirname, '../../src');
 
@@ -27,17 +28,10 @@ export interface Mirror {
 function environmentOf(sandbox: Sandbox, databasePath: string, role: Role = 'both'): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
-    SERVICE_BASE_URL: sandbox.baseUrl,
-    SERVICE_CLIENT_ID: sandbox.clientId,
-    SERVICE_CLIENT_SECRET: sandbox.clientSecret,
-    SERVICE_WEBHOOK_SECRET: sandbox.webhookSecret,
-    DATABASE_PATH: databasePath,
+    ...environmentFor(sandbox, databasePath),
     ROLE: role,
-    PORT: '0',
-    OPS_PORT: '0',
-    RECONCILE_CRON: 'off',
-    RESYNC_CRON: 'off',
     SERVICE_MAX_RPS: '300',
+    LOG_LEVEL: 'info',
   };
 }
 
