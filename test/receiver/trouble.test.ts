@@ -93,34 +93,6 @@ test('the bodies of one turn of the event loop and a heartbeat become one commit
   expect(commits).toEqual([{ deliveries: 90, hasHeartbeat: true }]);
 });
 
-test('a first start is written down, and an orderly stop without a passed socket as a closed port', async () => {
-  const first = await startReceiver();
-  expect(whys(first)).toEqual(['first_start']);
-  const { path } = first;
-  await first.stop();
-  const second = await startReceiver({ path });
-  expect(whys(second)).toEqual(['first_start', 'port_closed']);
-});
-
-test('a run that did not stop is written down as killed', async () => {
-  const first = await startReceiver();
-  const { path } = first;
-  first.inbox.close();
-  const second = await startReceiver({ path });
-  expect(whys(second)).toEqual(['first_start', 'killed']);
-});
-
-test('a passed socket that was kept open for a moment misses nothing', async () => {
-  const passed = { inode: 5, wasQueueFull: false };
-  const first = await startReceiver({ passed });
-  await first.stop();
-  const second = await startReceiver({ path: first.path, passed });
-  expect(whys(second)).toEqual(['first_start']);
-  await second.stop();
-  const third = await startReceiver({ path: first.path, passed: { ...passed, wasQueueFull: true } });
-  expect(whys(third)).toEqual(['first_start', 'unserved']);
-});
-
 test('while it cannot commit, it writes no heartbeat, so that the next start knows', async () => {
   const first = await startReceiver({ passed: { inode: 5, wasQueueFull: false } });
   const lock = lockInbox(first);
