@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { findStock, type StockPage, type StockSearch } from '../../../src/mirror/queries/page/stock.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values, writerDb } from '../mirror-file.ts';
+import { missedAt } from '../../core/builders.ts';
+import { suspectMirror } from '../suspect-mirror.ts';
 
 const SEARCH = { text: '', warehouseId: null, suspect: false, empty: false };
 
@@ -21,6 +23,7 @@ function walk(db: Db, search: Omit<StockSearch, 'after'>): string[][] {
   let after: string | null = null;
   do {
     const page = findStock(db, { ...search, after });
+    if (search.suspect) expect(page.variants.every(({ suspect }) => suspect)).toBe(true);
     pages.push(idsOf(page));
     after = page.next;
   } while (after !== null);
@@ -146,4 +149,62 @@ test.each([
   const range = expect.stringContaining(`SEARCH variants USING INDEX variants_sku (${begin}`);
   expect(plans).toContainEqual(range);
   expect(plans.filter((step) => /TEMP B-TREE|^SCAN (?!(?:mirror|service)_state)/.test(step))).toEqual([]);
+});
+
+const suspects = (writer: DirectWriter): string[] => {
+  writer.beat();
+  return values<string>(
+    writer.db,
+    'SELECT DISTINCT variant_id FROM mirror_sellable WHERE trusted = 0 ORDER BY 1',
+  );
+};
+
+test.each([1, 2, 3, 5, 40])('lists all suspect variants, %i per page', (limit) => {
+  const writer = suspectMirror();
+  const truth = suspects(writer);
+  expect(truth.length).toBeGreaterThan(9);
+  const pages = walk(writer.db, { ...SEARCH, suspect: true, limit });
+  expect(pages.flat().toSorted()).toEqual(truth);
+  expect(Math.max(...pages.map((page) => page.length))).toBeLessThanOrEqual(limit);
+});
+
+test('lists the suspect variants of products not read since a downtime', () => {
+  const writer = suspectMirror();
+  writer.append(missedAt(T0 + 90_000));
+  expect(new Set(values(writer.db, 'SELECT read_at_ms FROM products')).size).toBe(2);
+  for (const limit of [2, 3, 40]) {
+    expect(
+      walk(writer.db, { ...SEARCH, suspect: true, limit })
+        .flat()
+        .toSorted(),
+    ).toEqual(suspects(writer));
+  }
+});
+
+test('filters suspect variants by text and warehouse', () => {
+  const writer = suspectMirror();
+  const { db } = writer;
+  const found = (filter: { text?: string; warehouseId?: string }): string[] =>
+    walk(db, { ...SEARCH, ...filter, suspect: true, limit: 2 }).flat();
+  expect(found({ text: 's-60' })).toEqual(['600', '601']);
+  expect(found({ text: '1' })).toContain('101');
+  expect(found({ text: 'product 6' })).toEqual(['600', '601']);
+  const inWarehouse2 = values<string>(
+    db,
+    `SELECT DISTINCT variant_id FROM stock_levels WHERE warehouse_id = '2'`,
+  );
+  expect(found({ warehouseId: '2' }).toSorted()).toEqual(
+    suspects(writer).filter((id) => inWarehouse2.includes(id)),
+  );
+});
+
+test('lists no pulled variant as suspect of which only a warehouse is', () => {
+  const writer = suspectMirror();
+  const unsold = values<string>(
+    writer.db,
+    `SELECT variant_id FROM mirror_stock WHERE suspect = 1 AND sellable = 0`,
+  );
+  expect(unsold).toContain('2100');
+  expect(suspects(writer)).not.toContain('2100');
+  expect(walk(writer.db, { ...SEARCH, suspect: true, limit: 40 }).flat()).not.toContain('2100');
 });
