@@ -1,7 +1,8 @@
 /** Random histories of a small mirror. */
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
-import { delivery, detail, item, readInput, T0, type DirectWriter } from './mirror-file.ts';
+import { delivery, detail, DirectWriter, item, readInput, T0 } from './mirror-file.ts';
 import { missedAt } from '../core/builders.ts';
 
 const productIds = fc.constantFrom('10', '11');
@@ -85,16 +86,12 @@ interface Planned {
   readonly step: Step;
 }
 
-export const history: fc.Arbitrary<Planned[]> = fc.array(
+const history: fc.Arbitrary<Planned[]> = fc.array(
   fc.record({ afterMs: fc.constantFrom(10, 3_000, 40_000, 40_000), step }),
   { maxLength: 25, size: 'max' },
 );
 
-export function play(
-  writer: DirectWriter,
-  plan: readonly Planned[],
-  each: (n: number) => void = () => undefined,
-): number {
+function play(writer: DirectWriter, plan: readonly Planned[], each: () => void): number {
   let atMs = T0;
   for (const [n, { afterMs, step: now }] of plan.entries()) {
     atMs += afterMs;
@@ -113,7 +110,32 @@ export function play(
     if (n % 7 === 3) {
       writer.beginRun({ run: 'operator', atMs, readAfterMs: atMs });
     }
-    each(n);
+    each();
   }
   return atMs;
+}
+
+/**
+ * Gives `use` an empty mirror in memory for each of `numRuns` histories.
+ * @param use gets `played`, which plays the history, calls back after each step, and returns the time of the last one.
+ */
+export function afterAnyHistory(
+  numRuns: number,
+  use: (writer: DirectWriter, played: (each: () => void) => number) => void,
+): void {
+  const made = new DirectWriter();
+  const [template, inboxTemplate] = [made.db, made.writer.inboxDb].map((db) => {
+    // Bytes 18 and 19 of the header: a copy in memory has no write-ahead log.
+    return db.serialize().fill(1, 18, 20);
+  });
+  fc.assert(
+    fc.property(history, (plan) => {
+      const inboxDb = new Database(inboxTemplate);
+      const writer = new DirectWriter(new Database(template), inboxDb);
+      use(writer, (each) => play(writer, plan, each));
+      writer.db.close();
+      inboxDb.close();
+    }),
+    { numRuns },
+  );
 }

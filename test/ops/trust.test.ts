@@ -1,12 +1,10 @@
 /** Trust in the feed (docs/http-api.md#trust). */
-import Database from 'better-sqlite3';
-import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { TrustFeed } from '../../src/ops/feed/trust-feed.ts';
 import { trust } from '../../src/mirror/queries/trust.ts';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, DirectWriter, item, readInput, T0, values } from '../mirror/mirror-file.ts';
-import { history, play } from '../mirror/random-history.ts';
+import { afterAnyHistory } from '../mirror/random-history.ts';
 import { suspectMirror } from '../mirror/suspect-mirror.ts';
 import { newDatabases } from '../reconcile/mirror.ts';
 import { EventReader } from './events.ts';
@@ -34,25 +32,14 @@ test('lists every row that is not trusted, and no other', () => {
 });
 
 test('lists the same rows as SQL after any history', () => {
-  const made = new DirectWriter();
-  const [template, inboxTemplate] = [made.db, made.writer.inboxDb].map((db) =>
-    db.serialize().fill(1, 18, 20),
-  );
   const seen = new Set<unknown>();
-  fc.assert(
-    fc.property(history, (plan) => {
-      const inboxDb = new Database(inboxTemplate);
-      const writer = new DirectWriter(new Database(template), inboxDb);
-      play(writer, plan, () => {
-        writer.db.exec(`UPDATE service_state SET state = 'live', alive_at_ms = ${Date.now()}`);
-        expect(listed(writer)).toEqual(untrustedIn(writer));
-        for (const { why_not: why } of trust(writer.db).untrusted ?? []) seen.add(why);
-      });
-      writer.db.close();
-      inboxDb.close();
-    }),
-    { numRuns: 60 },
-  );
+  afterAnyHistory(60, (writer, played) => {
+    played(() => {
+      writer.db.exec(`UPDATE service_state SET state = 'live', alive_at_ms = ${Date.now()}`);
+      expect(listed(writer)).toEqual(untrustedIn(writer));
+      for (const { why_not: why } of trust(writer.db).untrusted ?? []) seen.add(why);
+    });
+  });
   expect(seen.size).toBeGreaterThan(3);
 });
 

@@ -1,12 +1,10 @@
 /** `mirror_sellable` (docs/reading-the-mirror.md#mirror_sellable). */
-import Database from 'better-sqlite3';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sellableRows, type StockFilter, type StockKey } from '../../../src/mirror/queries/stock.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
 import { beats, delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
-import { history, play } from '../random-history.ts';
+import { afterAnyHistory } from '../random-history.ts';
 import { suspectMirror } from '../suspect-mirror.ts';
 
 const PULLED = { pulled_from_product_variant_id: '9' };
@@ -196,35 +194,23 @@ function follow(db: Db, copy: Map<string, Row>, last: number): number {
 }
 
 test('a follower by number has every row after any history', () => {
-  const made = new DirectWriter();
-  const [template, inboxTemplate] = [made.db, made.writer.inboxDb].map((db) =>
-    db.serialize().fill(1, 18, 20),
-  );
   const seen = { total: 0, switched: 0 };
-  fc.assert(
-    fc.property(history, (plan) => {
-      const inboxDb = new Database(inboxTemplate);
-      const writer = new DirectWriter(new Database(template), inboxDb);
-      const { db } = writer;
-      const copy = new Map<string, Row>();
-      let last = 0;
-      play(writer, plan, () => {
-        const before = new Set(
-          [...copy.values()].filter((row) => row['warehouse_id'] === null).map((row) => row['variant_id']),
-        );
-        last = follow(db, copy, last);
-        const stock = rows(db, `SELECT ${FOLLOWED} FROM mirror_sellable `);
-        const keyOf = (row: Row) => `${String(row['variant_id'])}/${String(row['warehouse_id'])}`;
-        const copied = [...copy.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-        expect(copied).toEqual(stock.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)));
-        const totals = stock.filter((row) => row['warehouse_id'] === null);
-        seen.total += totals.length;
-        seen.switched += totals.filter((row) => !before.has(row['variant_id'])).length;
-      });
-      db.close();
-      inboxDb.close();
-    }),
-    { numRuns: 150 },
-  );
+  afterAnyHistory(150, ({ db }, played) => {
+    const copy = new Map<string, Row>();
+    let last = 0;
+    played(() => {
+      const before = new Set(
+        [...copy.values()].filter((row) => row['warehouse_id'] === null).map((row) => row['variant_id']),
+      );
+      last = follow(db, copy, last);
+      const stock = rows(db, `SELECT ${FOLLOWED} FROM mirror_sellable `);
+      const keyOf = (row: Row) => `${String(row['variant_id'])}/${String(row['warehouse_id'])}`;
+      const copied = [...copy.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+      expect(copied).toEqual(stock.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)));
+      const totals = stock.filter((row) => row['warehouse_id'] === null);
+      seen.total += totals.length;
+      seen.switched += totals.filter((row) => !before.has(row['variant_id'])).length;
+    });
+  });
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(20);
 });
