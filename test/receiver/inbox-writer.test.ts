@@ -229,7 +229,10 @@ test('is one process’s at a time', () => {
   const path = newPath();
   const inbox = openInboxWriter(path);
   expect(() => openInboxWriter(path)).toThrow(
-    expect.objectContaining({ kind: 'in_use', message: expect.stringContaining(inboxPath(path)) }),
+    expect.objectContaining({
+      kind: 'in_use',
+      message: expect.stringContaining(`${inboxPath(path)}: stop it first`),
+    }),
   );
   inbox.close();
   openInboxWriter(path).close();

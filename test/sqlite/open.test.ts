@@ -7,14 +7,15 @@ import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { explain, useWal } from '../../src/sqlite/explain.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
+import { openInboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { openForWriting } from '../../src/receiver/open-inbox.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
-import { newPath, rows, startDatabases, values } from '../mirror/mirror-file.ts';
+import { newPath, rows, values } from '../mirror/mirror-file.ts';
 import { temporaryFolder } from '../shared/temporary-folder.ts';
 
-function refusal(path: string): SqliteFault {
+function refusal(path: string, open: (path: string) => { close(): void } = openWriter): SqliteFault {
   try {
-    openWriter(path).close();
+    open(path).close();
   } catch (error) {
     if (error instanceof SqliteFault) return error;
     throw error;
@@ -72,28 +73,18 @@ test('refuses a newer schema and names the remedy', () => {
 });
 
 test.each([
-  ['below a regular file', 'file/mirror.db'],
-  ['that is a folder', 'folder'],
-])('reports a path %s as unreachable', (_name, inside) => {
+  ['below a regular file', 'file/mirror.db', openWriter],
+  ['that is a folder', 'folder', openWriter],
+  ['of an inbox below a regular file', 'file/mirror.db', openInboxWriter],
+])('reports a path %s as unreachable', (_name, inside, open) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   mkdirSync(join(folder, 'folder'));
   const path = join(folder, inside);
-  const error = refusal(path);
+  const error = refusal(path, open);
   expect(error.kind).toBe('unreachable');
-  expect(error.message).toContain(path);
+  expect(error.message).toContain(open === openInboxWriter ? inboxPath(path) : path);
   expect(error.message).toContain('DATABASE_PATH');
-});
-
-test('reports an unreachable folder of a store', async () => {
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, 'file'), '');
-  const path = join(folder, 'file', 'mirror.db');
-  const refused = await startDatabases(path).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(SqliteFault);
-  expect(refused).toMatchObject({ kind: 'unreachable' });
-  expect((refused as SqliteFault).message).toContain(inboxPath(path));
-  expect((refused as SqliteFault).message).toContain('DATABASE_PATH');
 });
 
 test.each([
