@@ -6,30 +6,32 @@ import { dueReads } from '../../../src/mirror/queries/queue.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
-import { delivery, DirectWriter, item, newPath, T0, writerDb } from '../mirror-file.ts';
+import { delivery, detail, DirectWriter, item, newPath, T0, writerDb } from '../mirror-file.ts';
 
 const LARGE = [
   ...['stock_levels', 'variants', 'products', 'changes', 'inbox', 'dead_letters', 'deliveries'],
   ...['due_reads', 'gaps', 'product_details'],
 ];
 
-function scans(db: Db, sql: string, large = LARGE): string[] {
-  const steps = db
+function planOf(db: Db, sql: string): string[] {
+  return db
     .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll(/@\w+|\?/g, '1')}`)
-    .all();
+    .all()
+    .map(({ detail }) => detail);
+}
+
+function scans(db: Db, sql: string, large = LARGE): string[] {
   const aliases = new Map(
     [...sql.matchAll(/\b(?:FROM|JOIN)\s+"?(\w+)"?(?:\s+(?:AS\s+)?(\w+))?/gi)].map((m) => [m[2], m[1]]),
   );
-  return steps
-    .map(({ detail }) => detail)
-    .filter((detail) => {
-      const scan = /^SCAN (\w+)(.*)$/.exec(detail);
-      if (scan === null) return false;
-      const table = aliases.get(scan[1]) ?? scan[1];
-      // A bounded tail of the feed.
-      if (table === 'changes' && /ORDER BY seq DESC LIMIT (1 OFFSET )?5000/.test(sql)) return false;
-      return large.includes(table ?? '') && !/USING (COVERING )?INDEX/.test(detail);
-    });
+  return planOf(db, sql).filter((step) => {
+    const scan = /^SCAN (\w+)(.*)$/.exec(step);
+    if (scan === null) return false;
+    const table = aliases.get(scan[1]) ?? scan[1];
+    // A bounded tail of the feed.
+    if (table === 'changes' && /ORDER BY seq DESC LIMIT (1 OFFSET )?5000/.test(sql)) return false;
+    return large.includes(table ?? '') && !/USING (COVERING )?INDEX/.test(step);
+  });
 }
 
 const first = { variantId: '', warehouseId: '' };
@@ -141,6 +143,25 @@ test.each<[string, (db: Db) => unknown]>([
 });
 
 test.each([
+  ['100', 'a SKU', '(sku,variant_id)>'],
+  ['102', 'none', 'sku=? AND variant_id>'],
+])('findStock continues in the index of SKUs after variant %s, which has %s', (after, _, begin) => {
+  const writer = new DirectWriter();
+  const variants = ['A', 'B', null, null].map((sku, n) => ({
+    id: `10${n}`,
+    levels: { 1: 5 },
+    more: { sku },
+  }));
+  writer.read('10', detail('10', variants), T0);
+  const plans = statements(writer.db, (db) => queries.findStock(db, { ...SEARCH, after }))
+    .filter((sql) => !sql.includes('json_each'))
+    .flatMap((sql) => planOf(writer.db, sql));
+  const range = expect.stringContaining(`SEARCH variants USING INDEX variants_sku (${begin}`) as string;
+  expect(plans).toContainEqual(range);
+  expect(plans.filter((step) => /TEMP B-TREE|^SCAN (?!(?:mirror|service)_state)/.test(step))).toEqual([]);
+});
+
+test.each([
   'SELECT * FROM mirror_changes WHERE seq > 5 ORDER BY seq LIMIT 100',
   'SELECT * FROM mirror_changes WHERE recorded_at >= 5 ORDER BY recorded_at, seq',
   'SELECT * FROM mirror_changes WHERE recorded_at >= 5 AND recorded_at < 9 ORDER BY recorded_at, seq',
@@ -158,11 +179,7 @@ test.each([
   `SELECT * FROM mirror_stock WHERE sku = 'S'`,
   `SELECT * FROM mirror_stock WHERE product_id = '1'`,
 ])('uses an index for %s', (sql) => {
-  const db = writerDb();
-  const plan = db
-    .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-    .all()
-    .map(({ detail }) => detail);
+  const plan = planOf(writerDb(), sql);
   const outer = plan.filter((step) => /^SCAN/.test(step) && !/SCAN (mirror|service)_state/.test(step));
   expect(outer).toEqual([]);
   expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
@@ -182,10 +199,7 @@ test.each([
     /^SEARCH variants USING INDEX variants_sold_as_total_id /,
   ],
 ])('who reads mirror_sellable %s examines no variant that is sold by warehouse', (_, sql, levels, totals) => {
-  const plan = writerDb()
-    .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-    .all()
-    .map(({ detail }) => detail);
+  const plan = planOf(writerDb(), sql);
   expect(plan).toContainEqual(expect.stringMatching(levels));
   expect(plan).toContainEqual(expect.stringMatching(totals));
 });
@@ -199,8 +213,7 @@ test.each([
   openWriter(path).close();
   const db = new Database(path, { readonly: true });
   onTestFinished(() => void db.close());
-  const [first] = db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all();
-  expect(first?.detail).toMatch(
+  expect(planOf(db, sql)[0]).toMatch(
     /^SEARCH changes USING INDEX changes_variant \(ANY\(<expr>\) AND variant_id=\?/,
   );
 });

@@ -127,30 +127,6 @@ test('passes 12,000 variants in bounded parts', () => {
   });
 });
 
-test.each([
-  ['207', '(sku,variant_id)>'],
-  ['302', 'sku=? AND variant_id>'],
-])('continues in the index of SKUs after variant %s', (after, begin) => {
-  const db = shop().db;
-  const plans: string[] = [];
-  const spy = new Proxy(db, {
-    get(target, name) {
-      if (name !== 'prepare') return Reflect.get(target, name, target) as unknown;
-      return (sql: string) => {
-        const values = sql.replaceAll(/@\w+/g, '1');
-        const steps = target.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${values}`).all();
-        const plan = steps.map(({ detail }) => detail);
-        if (!sql.includes('json_each')) plans.push(...plan);
-        return target.prepare(sql);
-      };
-    },
-  });
-  findStock(spy, { ...SEARCH, after, limit: 40 });
-  const range = expect.stringContaining(`SEARCH variants USING INDEX variants_sku (${begin}`);
-  expect(plans).toContainEqual(range);
-  expect(plans.filter((step) => /TEMP B-TREE|^SCAN (?!(?:mirror|service)_state)/.test(step))).toEqual([]);
-});
-
 const suspects = (writer: DirectWriter): string[] => {
   writer.beat();
   return values<string>(
