@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { checkedSinceMs } from '../../src/ops/state/verification-cause.ts';
 import { present } from '../shared/present.ts';
 import {
+  appendListed,
   fakeService,
   newDatabases,
   newReconciler,
@@ -86,13 +87,7 @@ test('reads each product in time after an import of many', async () => {
   await readFirst();
   await keepsFor(MINUTE);
   service.ids = productIds(600);
-  await databases.writer.append({
-    kind: 'listed',
-    atMs: now(),
-    sentAtMs: now(),
-    productIds: service.ids,
-    lookup: false,
-  });
+  await appendListed(databases, service.ids, now());
   const areRead = () => databases.rows('SELECT 1 FROM products WHERE read_at_ms < 0').length === 0;
   await eventually(areRead, { what: 'the first reads of the new products' });
   await keepsFor(1.2 * BOUND);

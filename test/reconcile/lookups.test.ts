@@ -4,6 +4,7 @@ import { nextStep } from '../../src/reconcile/lookups.ts';
 import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
 import {
+  appendListed,
   fakeService,
   newReconciler,
   newDatabases,
@@ -73,13 +74,7 @@ async function setUp(ids: readonly string[], known: readonly string[] = []) {
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ databases, client: service, now });
   await recordFirstRead(databases, now());
-  await databases.writer.append({
-    kind: 'listed',
-    atMs: now(),
-    sentAtMs: now(),
-    productIds: known,
-    lookup: false,
-  });
+  await appendListed(databases, known, now());
   databases.change('DELETE FROM due_reads');
   databases.change('UPDATE products SET read_at_ms = ?', now());
   reconciler.start();

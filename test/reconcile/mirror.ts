@@ -18,6 +18,7 @@ import type { Databases } from '../../src/mirror/databases.ts';
 import { installGlobals } from '../simulation/globals.ts';
 import { onVirtualTime, VirtualTime } from '../simulation/virtual-time.ts';
 import { newPath, T0 } from '../mirror/mirror-file.ts';
+import { present } from '../shared/present.ts';
 
 export const log = createLog('silent');
 
@@ -89,6 +90,15 @@ export function newDatabases(): DirectDatabases {
       writer = new Writer(db);
     },
   };
+}
+
+/** A list of the store names these products. */
+export function appendListed(
+  { writer }: Pick<Databases, 'writer'>,
+  productIds: readonly string[],
+  atMs: number,
+): Promise<unknown> {
+  return writer.append({ kind: 'listed', atMs, sentAtMs: atMs, productIds, lookup: false });
 }
 
 /** Records a finished first read, so that the reconciler does not begin one. */
@@ -252,6 +262,13 @@ export function newThrottle(
 
 export function serviceError(kind: ServiceErrorKind, retryAfterMs?: number): ServiceError {
   return new ServiceError({ kind, endpoint: '/v1/product/detail', description: 'made up', retryAfterMs });
+}
+
+/** An answer that does not come before the request is aborted. */
+export function hang(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((_resolve, reject) => {
+    present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
+  });
 }
 
 export function productIds(count: number): string[] {

@@ -4,7 +4,9 @@ import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
 import {
+  appendListed,
   fakeService,
+  hang,
   log,
   newDatabases,
   newThrottle,
@@ -49,13 +51,7 @@ async function readLongAgo(
   service: FakeService,
   ids: readonly string[],
 ): Promise<void> {
-  await databases.writer.append({
-    kind: 'listed',
-    atMs: Date.now(),
-    sentAtMs: Date.now(),
-    productIds: ids,
-    lookup: false,
-  });
+  await appendListed(databases, ids, Date.now());
   databases.change('DELETE FROM due_reads');
   databases.change('UPDATE products SET read_at_ms = ?', Date.now() - 3_600_000);
   service.asked.length = 0;
@@ -127,12 +123,7 @@ test('never reads a product twice at once, and reads it again if requested durin
 test('reads other products while one read hangs', async () => {
   const { eventually, now, databases, service, queue } = setUp({ maxConcurrency: 2 });
   const [hanging, ...others] = service.ids;
-  service.onDetail = (id, signal) =>
-    id === hanging
-      ? new Promise((_resolve, reject) => {
-          present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
-        })
-      : undefined;
+  service.onDetail = (id, signal) => (id === hanging ? hang(signal) : undefined);
   await databases.requestReads(now() - 20_000, 'not_stored', { productIds: [present(hanging)] });
   await databases.requestReads(now() - 10_000, 'not_stored', { productIds: others });
   queue.start();
@@ -145,10 +136,7 @@ test('reads other products while one read hangs', async () => {
 test('ends hanging reads when it stops, and keeps their requests', async () => {
   const { eventually, now, databases, service, queue } = setUp({ maxConcurrency: 8 });
   await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
-  service.onDetail = (_, signal) =>
-    new Promise((_resolve, reject) => {
-      present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
-    });
+  service.onDetail = (_, signal) => hang(signal);
   queue.start();
   await eventually(() => service.asked.length >= 2, { what: 'reads hang' });
   await queue.stop();

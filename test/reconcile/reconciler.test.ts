@@ -4,6 +4,7 @@ import { missedAt } from '../core/builders.ts';
 import { present } from '../shared/present.ts';
 import {
   fakeService,
+  hang,
   newReconciler,
   newDatabases,
   productIds,
@@ -116,10 +117,6 @@ test('continues a run after a moment in which the mirror fails', async () => {
 
 test('stops while a list and reads hang', async () => {
   const { eventually, reconciler, resync, service } = setUp(productIds(150));
-  const hang = (signal: AbortSignal | undefined): Promise<void> =>
-    new Promise((_resolve, reject) => {
-      signal?.addEventListener('abort', () => reject(serviceError('aborted')));
-    });
   service.onDetail = (_, signal) => hang(signal);
   const list = service.listProducts.bind(service);
   let lists = 0;

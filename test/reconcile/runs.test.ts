@@ -11,7 +11,7 @@ import type { RunKind, Run } from '../../src/core/runs.ts';
 import { missedAt } from '../core/builders.ts';
 import { present } from '../shared/present.ts';
 import { readInput } from '../mirror/mirror-file.ts';
-import { log, newDatabases, serviceError } from './mirror.ts';
+import { appendListed, log, newDatabases, serviceError } from './mirror.ts';
 
 function setUp() {
   const databases = newDatabases();
@@ -24,15 +24,7 @@ function setUp() {
   const listed = async (run: Run): Promise<void> => {
     await databases.writer.command('checkpointRun', { ...run, listOffset: 0, listDone: true, total: 0 });
   };
-  const know = async (productIds: readonly string[]): Promise<void> => {
-    await databases.writer.append({
-      kind: 'listed',
-      atMs: time.nowMs,
-      sentAtMs: time.nowMs,
-      productIds,
-      lookup: false,
-    });
-  };
+  const know = (productIds: readonly string[]) => appendListed(databases, productIds, time.nowMs);
   /** @param answeredAtMs the last answer of the store. */
   const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>
     recordFailure(
