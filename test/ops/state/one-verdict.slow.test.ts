@@ -2,6 +2,7 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { Reporting } from '../../../src/receiver/reporting.ts';
 import { CAUSES, type CauseCode } from '../../../src/ops/state/causes.ts';
+import { createRandom } from '../../../src/sandbox/world/random.ts';
 import type { Blocked } from '../../../src/store-api/blocked.ts';
 import { missedAt } from '../../core/builders.ts';
 import { delivery, detail, item, readInput } from '../../mirror/mirror-file.ts';
@@ -16,15 +17,6 @@ const AHEAD_MS = 9_000;
 afterEach(() => {
   vi.unstubAllEnvs();
 });
-
-/** A linear congruential generator: the same history in every run. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 interface Verdict {
   readonly state: string;
@@ -170,7 +162,8 @@ test(`all faces agree at ${MOMENTS} moments of a run with faults`, async () => {
   const { sql, faces, happenings, read, beat } = await startFaces();
   for (const productId of ['1', '2', '3']) await read(productId, 5);
   await beat();
-  const random = randomFrom(7);
+  const draws = createRandom(7, 'verdict');
+  const random = (below: number): number => draws.int(0, below - 1);
   const seen = new Map<string, number>();
   for (let moment = 0; moment < MOMENTS; moment += 1) {
     await happenings[random(happenings.length)]?.(random);
