@@ -4,16 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { inboxPath } from '../../../src/inbox/inbox-file.ts';
-import {
-  environmentFor,
-  plainVariants,
-  spawnMirror,
-  startBoth,
-  statusOf,
-  temporaryFolder,
-  untilEqual,
-} from '../harness.ts';
+import { environmentFor, spawnMirror, startBoth, statusOf, temporaryFolder } from '../harness.ts';
 
 const NO_STORE = {
   baseUrl: 'http://127.0.0.1:1',
@@ -21,21 +12,6 @@ const NO_STORE = {
   clientSecret: 'b',
   webhookSecret: 'whsec_c',
 };
-
-test.concurrent('a second instance on the same database exits and leaves the first unharmed', async (t) => {
-  const { sandbox, mirror } = await startBoth(t);
-  const folder = dirname(mirror.databasePath);
-  const second = spawnMirror(t, environmentFor(sandbox, mirror.databasePath), folder);
-  expect(await second.ended).toEqual({ code: 1, signal: null });
-  expect(second.stderr).toContain(inboxPath(mirror.databasePath));
-  expect(second.stderr).toContain('another stock-mirror');
-  expect(second.stderr).not.toContain('    at ');
-
-  sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 3 });
-  await sandbox.network.idle();
-  expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
-  await untilEqual(mirror, sandbox);
-});
 
 test.concurrent('names a port in use and does not count the failed start as listening', async (t) => {
   const { sandbox, mirror } = await startBoth(t);
