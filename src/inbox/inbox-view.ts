@@ -26,11 +26,6 @@ export class InboxView {
     return this.#read(readReceiver) ?? null;
   }
 
-  /** The last row; 0 if there is none, or while the inbox cannot be read. */
-  lastSeq(): number {
-    return this.#read((db) => db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck().get()) ?? 0;
-  }
-
   /** Calls `onChange` soon after each commit to the inbox. @returns a function that ends it. */
   watch(onChange: () => void): () => void {
     const timer = setInterval(() => {

@@ -3,7 +3,6 @@
  * know nothing of the receiver but this. Counts are those of the receiver's process since its start.
  */
 import type { Claim } from '../core/input.ts';
-import type { PlainError } from '../sqlite/errors.ts';
 
 export const REFUSAL_REASONS = [
   'missing_signature',
@@ -67,8 +66,6 @@ export interface ReceiverReport {
   /** The slowest answer since the last report, in ms; null if there was none. */
   readonly slowestMs: number | null;
   readonly commits: Durations;
-  /** The last failure of a commit; null after a success. */
-  readonly commitError: PlainError | null;
   /** Last row of the inbox, and rows that wait to be published. */
   readonly lastSeq: number;
   /** null if no stream is configured. */

@@ -84,7 +84,6 @@ export class Mirror {
   readonly #events: MirrorEvents;
   readonly #now: () => number;
   readonly #listeners = new Set<ApplyListener>();
-  readonly #opened = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
   readonly #reader: Reader;
   /** The last query that waits for its turn. */
@@ -104,12 +103,6 @@ export class Mirror {
     this.#reader = new Reader(() => files.openReader());
     this.#events = events;
     this.#now = now;
-    this.#opened.promise.catch(() => undefined);
-  }
-
-  /** Resolves at the first opening; rejects if the mirror is closed before. */
-  get opened(): Promise<void> {
-    return this.#opened.promise;
   }
 
   /** Resolves once the first opening has succeeded or failed. */
@@ -120,10 +113,6 @@ export class Mirror {
   /** null if the mirror works, or is being opened for the first time. */
   get fault(): SqliteFault | null {
     return this.#fault;
-  }
-
-  get isOpen(): boolean {
-    return this.#phase.name === 'serving';
   }
 
   get position(): AppliedPosition {
@@ -200,7 +189,6 @@ export class Mirror {
     this.#reader.close();
     const done = apply === null ? this.#ended : close(apply, closed);
     this.#phase = { name: 'closed', done };
-    this.#opened.reject(closed);
     this.#tried.resolve();
     return done;
   }
@@ -245,7 +233,6 @@ export class Mirror {
         this.#phase = { name: 'serving', apply, openedAtMs: performance.now() };
         this.#damaged = null;
         this.#position = event.position;
-        this.#opened.resolve();
         this.#tried.resolve();
         this.#events.onOpened(event.newEpoch);
         return;

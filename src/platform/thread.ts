@@ -6,8 +6,7 @@ import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worke
 import { programFile } from './own-files.ts';
 
 export interface Thread<In, Out> {
-  /** @param handOver memory that is transferred instead of copied: the sender can no longer use it. */
-  post(message: In, handOver?: readonly ArrayBuffer[]): void;
+  post(message: In): void;
   onMessage(listener: (message: Out) => void): void;
   /** Called once when the thread ends, asked to or not, after its last message. */
   onEnd(listener: (cause: Error) => void): void;
@@ -70,7 +69,7 @@ export function startThread<In, Out>(
   // The exit follows the error, and the last messages may still be on their way.
   worker.on('exit', (code) => setImmediate(() => ended.resolve(failure ?? new Error(`exit code ${code}`))));
   return {
-    post: (message, handOver) => worker.postMessage(message, handOver),
+    post: (message) => worker.postMessage(message),
     onMessage: (listener) => void worker.on('message', listener),
     onEnd: (listener) => void ended.promise.then(listener),
     stop: () => worker.terminate(),

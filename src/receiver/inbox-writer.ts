@@ -1,6 +1,5 @@
 /** The only connection that writes the inbox. */
 import { hash } from 'node:crypto';
-import { statSync } from 'node:fs';
 import {
   inboxEnds,
   readReceiver,
@@ -91,11 +90,6 @@ export class InboxWriter {
 
   get lastSeq(): number {
     return this.#lastSeq;
-  }
-
-  /** Differs in a copy of the file, which may serve another host. */
-  get inode(): string {
-    return String(statSync(this.path, { bigint: true }).ino);
   }
 
   /** Commits all rows or none; bodies that are already in the inbox are skipped. @throws SqliteError */

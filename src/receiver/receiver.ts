@@ -278,7 +278,7 @@ export class Receiver implements OwnHost {
     this.#isHeartbeatDue = false;
     const startedMs = performance.now();
     const fault = this.#write(plan, isLast);
-    this.#reporting.committed(performance.now() - startedMs, fault === null ? null : plainError(fault));
+    this.#reporting.committed(performance.now() - startedMs);
     if (fault === null) this.#succeeded(plan);
     else this.#failed(plan, fault);
   }

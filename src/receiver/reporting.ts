@@ -9,7 +9,6 @@ import {
   type RefusalReason,
   type StreamReport,
 } from '../inbox/report.ts';
-import type { PlainError } from '../sqlite/errors.ts';
 import { RefusedClaims } from './refused-claims.ts';
 import type { Refusal, WebhookObserver } from './webhook-app.ts';
 
@@ -24,7 +23,6 @@ export class Reporting implements WebhookObserver {
   readonly #answers = new Timings(ANSWER_BOUNDS_SECONDS);
   readonly #commits = new Timings(COMMIT_BOUNDS_SECONDS);
   #accepted: ReceiverReport['accepted'] = { count: 0, lastAtMs: null };
-  #commitError: PlainError | null = null;
   #slowestMs: number | null = null;
 
   constructor(now: () => number) {
@@ -44,9 +42,8 @@ export class Reporting implements WebhookObserver {
     if (WITH_COMMIT.has(reason)) this.#answered(tookMs);
   }
 
-  committed(tookMs: number, error: PlainError | null): void {
+  committed(tookMs: number): void {
     this.#commits.add(tookMs);
-    this.#commitError = error;
   }
 
   /** The report of this moment. Call `written` once it is on disk. */
@@ -59,7 +56,6 @@ export class Reporting implements WebhookObserver {
       answers: this.#answers.counts(),
       slowestMs: this.#slowestMs,
       commits: this.#commits.counts(),
-      commitError: this.#commitError,
       lastSeq,
       stream,
     };

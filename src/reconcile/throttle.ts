@@ -128,7 +128,7 @@ export class Throttle {
 
   /** Blocks everything until the mirror is restarted: the answer is another store's. */
   stopForWrongStore(message: string): void {
-    this.#block({ kind: 'wrong_store', message }, null);
+    this.#block({ kind: 'wrong_store', message });
   }
 
   /**
@@ -168,12 +168,12 @@ export class Throttle {
         return;
       case 'credentials':
         this.#heldUntilMs = nowMs + LOCKOUT_CHECK_MS;
-        this.#block({ kind, ...why }, null);
+        this.#block({ kind, ...why });
         return;
       case 'rate_limited': {
         const pauseMs = Math.max(MIN_PAUSE_MS, (error as ServiceError).retryAfterMs ?? 0);
         this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
-        this.#block({ kind, ...why }, this.#pausedUntilMs - nowMs);
+        this.#block({ kind, ...why });
         return;
       }
       case 'aborted':
@@ -202,19 +202,16 @@ export class Throttle {
       this.#opens += 1;
       this.#heldUntilMs = nowMs + fullJitterMs(this.#opens, PROBE, this.#deps.random());
     }
-    this.#block({ kind: 'breaker', ...why }, this.#heldUntilMs - nowMs);
+    this.#block({ kind: 'breaker', ...why });
   }
 
-  /** @param forMs null if it lasts until an operator's request. */
-  #block(why: Omit<Blocked, 'untilMs' | 'sinceMs' | 'at'>, forMs: number | null): void {
+  #block(why: Omit<Blocked, 'sinceMs' | 'at'>): void {
     if (this.#blocked?.kind === 'wrong_store') return;
     const { now, onBlocked, storeAt } = this.#deps;
-    const nowMs = now();
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
     const at = storeAt === undefined ? {} : { at: storeAt };
-    const untilMs = forMs === null ? null : nowMs + Math.round(forMs);
-    const sinceMs = before?.sinceMs ?? this.#failingSinceMs ?? nowMs;
-    this.#blocked = { ...why, untilMs, sinceMs, ...at };
+    const sinceMs = before?.sinceMs ?? this.#failingSinceMs ?? now();
+    this.#blocked = { ...why, sinceMs, ...at };
     if (before === null) onBlocked?.(this.#blocked);
   }
 }

@@ -54,17 +54,13 @@ export class Requests<C extends Calls, E> {
     return this.#exited.promise;
   }
 
-  /** @param handOver memory that is transferred instead of copied. @throws SqliteFault */
-  call<N extends keyof C & string>(
-    name: N,
-    args: C[N]['args'],
-    handOver: readonly ArrayBuffer[] = [],
-  ): Promise<C[N]['result']> {
+  /** @throws SqliteFault */
+  call<N extends keyof C & string>(name: N, args: C[N]['args']): Promise<C[N]['result']> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       this.#pending.set(id, { resolve, reject });
-      this.#thread.post({ id, name, args }, handOver);
+      this.#thread.post({ id, name, args });
     });
   }
 

@@ -2,8 +2,6 @@
 export interface Blocked {
   readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
   readonly message: string;
-  /** Epoch ms; null if it lasts until an operator's request. */
-  readonly untilMs: number | null;
   /** Epoch ms. */
   readonly sinceMs: number;
   readonly at?: string;

@@ -30,7 +30,7 @@ test('a mirror deleted before it read anything is read', async () => {
   const path = newPath();
   openInboxWriter(path).close();
   const { databases, reconciler } = mirrorAt(path);
-  await databases.mirror.opened;
+  await databases.mirror.tried;
   rmSync(path);
   reconciler.start();
   const runs = () => databases.reader.ask('runningRuns').catch(() => []);
@@ -43,7 +43,12 @@ test('waits for an inbox, and says that a receiver must create it', async () => 
   await databases.mirror.tried;
   expect(databases.mirror.fault).toMatchObject({ kind: 'unreachable' });
   openInboxWriter(path).close();
-  await databases.mirror.opened;
+  const answers = () =>
+    databases.reader.ask('status').then(
+      () => true,
+      () => false,
+    );
+  await eventually(answers, { what: 'an answer' });
 });
 
 test('opens the file again, in a new epoch, when the clock was ahead and steps back', async () => {
@@ -78,7 +83,7 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
     });
   beat();
   const { databases, now, followReceiver } = mirrorAt(path, host);
-  await databases.mirror.opened;
+  await databases.mirror.tried;
   const { epoch: firstEpoch, ...facts } = await databases.reader.ask('stateFacts', { nowMs: 0 });
   await databases.writer.command('alive', {
     atMs: at.wallMs,

@@ -137,12 +137,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   test.each([1280, 400])('decides on held removals with the token typed again, %i px wide', async (width) => {
     const databases = newDatabases();
     await holdRemovals(databases, 24, { 1: 5, 2: 7 });
-    const blocked = {
-      kind: 'credentials',
-      message: '401 invalid_client',
-      untilMs: null,
-      sinceMs: 0,
-    } as const;
+    const blocked = { kind: 'credentials', message: '401 invalid_client', sinceMs: 0 } as const;
     const operator = operatorOf(databases, { blocked });
     const ops = await startOps(databases, { operator, token: TOKEN });
     const opened = await signIn({ opsUrl: ops.url }, '/', { viewport: { width, height: 900 } });

@@ -29,9 +29,9 @@ test('reads the inbox that replaced one that was moved away', () => {
   const first = writerAt(path);
   const view = viewOf(path);
   first.append(appended([{ body: delivery('a'), arrivedAtMs: T0 }]));
-  expect([view.receiver()?.inboxId, view.lastSeq()]).toEqual([first.lastRun.inboxId, 1]);
+  expect(view.receiver()?.inboxId).toBe(first.lastRun.inboxId);
   moveAway(path);
-  expect([view.receiver(), view.lastSeq()]).toEqual([null, 0]);
+  expect(view.receiver()).toBeNull();
   const second = writerAt(path);
   expect(second.lastRun.inboxId).not.toBe(first.lastRun.inboxId);
   expect(view.receiver()?.inboxId).toBe(second.lastRun.inboxId);

@@ -66,7 +66,7 @@ export async function startDatabases(
   let closed: Promise<void> | null = null;
   const close = (): Promise<void> => (closed ??= databases.close().then(() => inbox.close()));
   onTestFinished(close);
-  await databases.mirror.opened;
+  await databases.mirror.tried;
   isOpen = true;
   return {
     ...databases,

@@ -164,7 +164,7 @@ test('takes the last webhook of the store, and no test delivery', async () => {
 test('shows a cause in state and metric while its reason lasts', async () => {
   const { watch, monitor, sampler, operator, value } = watched();
   sampler.start();
-  operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null, sinceMs: 0 };
+  operator.blocked = { kind: 'credentials', message: 'refused', sinceMs: 0 };
   refused(monitor, Date.now(), { wrong_signature: 3, missing_signature: 3 });
   const { causes } = await watch.shown();
   const holds = (code: string) => causes.find((cause) => cause.code === code);

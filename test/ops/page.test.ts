@@ -113,7 +113,7 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
     /Can be sold now 1 of 2 Waiting to be read 1 Last webhook .* Oldest check/,
   );
 
-  blocked = { kind: 'credentials', message, untilMs: null, sinceMs: 0 };
+  blocked = { kind: 'credentials', message, sinceMs: 0 };
   const page = await show(ops, '/');
   expect(words(page)).toMatch(
     /Stale .*Do not rely on these values .*The store refuses the credentials .*What to do: .*SERVICE_CLIENT_SECRET/,
@@ -406,7 +406,7 @@ test('escapes names and loads nothing from other sites', async () => {
   const name = '<script>alert(1)</script>"\'&';
   const ops = await startOps(databases, {
     operator: operatorOf(databases, {
-      blocked: { kind: 'breaker', message: name, untilMs: null, sinceMs: 0 },
+      blocked: { kind: 'breaker', message: name, sinceMs: 0 },
     }),
   });
   const found = detail('1', [{ id: '100', levels: { 1: 5 }, more: { name, sku: name } }], { name });
@@ -532,7 +532,7 @@ test('plots the time that the reader chooses', async () => {
 
 test('offers what the page can do about a cause', async () => {
   const databases = newDatabases();
-  const blocked = { kind: 'credentials', message: '401', untilMs: null, sinceMs: 0 } as const;
+  const blocked = { kind: 'credentials', message: '401', sinceMs: 0 } as const;
   const ops = await startOps(databases, { operator: operatorOf(databases, { blocked }) });
   await holdRemovals(databases);
   const page = await show(ops, '/');
@@ -653,7 +653,7 @@ test('lists the stock by SKU, in pages that keep the search and the filters', as
 
 test('shows the command of a remedy as this installation types it, to copy', async () => {
   const databases = newDatabases();
-  const blocked = { kind: 'credentials', message: '401', untilMs: null, sinceMs: 0 } as const;
+  const blocked = { kind: 'credentials', message: '401', sinceMs: 0 } as const;
   const operator = operatorOf(databases, { blocked });
   const commandOf = (command: string) => command.replace('stock-mirror ', 'npm run ');
   const page = await show(await startOps(databases, { operator, commandOf }), '/');
@@ -710,7 +710,7 @@ test('marks a variant’s total like the warehouses that it is the sum of', asyn
   await expect.poll(page).toMatch(/ 1 8 .* a webhook is late .* Total 8 a webhook is late /);
   databases.change('DELETE FROM gaps');
   expect(await page()).not.toMatch(doubt);
-  blocked = { kind: 'credentials', message: '401', untilMs: null, sinceMs: 0 };
+  blocked = { kind: 'credentials', message: '401', sinceMs: 0 };
   expect(await page()).toMatch(/ 1 8 .* no value is trusted now .* Total 8 no value is /);
 });
 

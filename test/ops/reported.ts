@@ -19,7 +19,6 @@ export const REPORT: ReceiverReport = {
   answers: none(ANSWER_BOUNDS_SECONDS),
   slowestMs: null,
   commits: none(COMMIT_BOUNDS_SECONDS),
-  commitError: null,
   lastSeq: 0,
   stream: null,
 };

@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Throttle } from '../../src/reconcile/throttle.ts';
 import type { Blocked } from '../../src/store-api/blocked.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
-import { present } from '../shared/present.ts';
 import { serviceError } from './mirror.ts';
 
 function throttleWith(options: { maxConcurrency?: number; maxRps?: number } = {}) {
@@ -81,15 +80,15 @@ describe('the breaker', () => {
     const { throttle, time, news, ok, fail } = throttleWith();
     for (let i = 0; i < 5; i += 1) await fail(serviceError('unavailable'));
     expect(throttle.free()).toBe(0);
-    expect(throttle.blocked).toMatchObject({ kind: 'breaker', untilMs: time.nowMs + 999 });
+    expect(throttle.blocked).toMatchObject({ kind: 'breaker' });
 
     const pausesMs: number[] = [];
     for (let i = 0; i < 7; i += 1) {
-      const { untilMs } = present(throttle.blocked);
-      pausesMs.push(present(untilMs) - time.nowMs);
-      time.nowMs = present(untilMs) - 1;
+      const pauseMs = throttle.freeInMs();
+      pausesMs.push(pauseMs);
+      time.nowMs += pauseMs - 1;
       expect(throttle.free()).toBe(0);
-      time.nowMs = present(untilMs);
+      time.nowMs += 1;
       expect(throttle.free()).toBe(1);
       const probe = Promise.withResolvers<never>();
       const sent = throttle.send(() => probe.promise).catch(() => undefined);
@@ -100,7 +99,7 @@ describe('the breaker', () => {
     expect(pausesMs).toEqual([999, 1_998, 3_996, 7_992, 15_984, 29_970, 29_970]);
     expect(news).toHaveLength(1);
 
-    time.nowMs = present(throttle.blocked?.untilMs);
+    time.nowMs += throttle.freeInMs();
     await ok();
     time.nowMs += 1;
     expect(throttle.blocked).toBeNull();
@@ -132,9 +131,9 @@ describe('the breaker', () => {
 
 describe('a pause', () => {
   test.each([0, undefined])('lasts a second at least when the store asks for %s ms', async (retryAfterMs) => {
-    const { throttle, time, fail } = throttleWith();
+    const { throttle, fail } = throttleWith();
     await fail(serviceError('rate_limited', retryAfterMs));
-    expect(throttle.blocked).toMatchObject({ untilMs: time.nowMs + 1_000 });
+    expect(throttle.freeInMs()).toBe(1_000);
     expect(throttle.free()).toBe(0);
   });
 
@@ -142,7 +141,7 @@ describe('a pause', () => {
     const { throttle, time, fail, ok } = throttleWith();
     const begunMs = time.nowMs;
     await Promise.all([fail(serviceError('rate_limited', 5_000)), fail(serviceError('rate_limited', 2_000))]);
-    const untilMs = present(throttle.blocked?.untilMs);
+    const untilMs = time.nowMs + throttle.freeInMs();
     expect(untilMs - begunMs).toBeGreaterThanOrEqual(5_000);
     time.nowMs = untilMs - 1;
     expect(throttle.free()).toBe(0);
@@ -157,12 +156,12 @@ describe('a pause', () => {
     const answer = Promise.withResolvers<string>();
     const underWay = send(() => answer.promise);
     await fail(serviceError('rate_limited', 5_000));
-    const untilMs = present(throttle.blocked?.untilMs);
+    const untilMs = time.nowMs + throttle.freeInMs();
     answer.resolve('');
     await underWay;
     throttle.release();
     time.nowMs = untilMs - 1;
-    expect(throttle.blocked).toMatchObject({ kind: 'rate_limited', untilMs });
+    expect(throttle.blocked).toMatchObject({ kind: 'rate_limited' });
     expect(throttle.free()).toBe(0);
     time.nowMs = untilMs;
     await ok();
@@ -172,7 +171,7 @@ describe('a pause', () => {
   test('after refused credentials lasts 5 s, or until an operator’s request', async () => {
     const { throttle, time, fail } = throttleWith();
     await fail(serviceError('credentials'));
-    expect(throttle.blocked).toMatchObject({ kind: 'credentials', untilMs: null });
+    expect(throttle.blocked).toMatchObject({ kind: 'credentials' });
     time.nowMs += 4_999;
     expect(throttle.free()).toBe(0);
     throttle.release();
@@ -202,7 +201,7 @@ describe('a pause', () => {
     throttle.release();
     await throttle.send(() => Promise.resolve('answer'));
     time.nowMs += 3_600_000;
-    expect(throttle.blocked).toMatchObject({ kind: 'wrong_store', untilMs: null });
+    expect(throttle.blocked).toMatchObject({ kind: 'wrong_store' });
     expect(throttle.free()).toBe(0);
   });
 });

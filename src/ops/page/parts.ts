@@ -10,8 +10,8 @@ export function instant(atMs: number): Html {
   return html`<time datetime="${iso}" data-zone>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 }
 
-export function ago(atMs: number | null, nowMs: number, never = 'never'): Html {
-  if (atMs === null) return html`${never}`;
+export function ago(atMs: number | null, nowMs: number): Html {
+  if (atMs === null) return html`never`;
   const iso = new Date(atMs).toISOString();
   const ageMs = nowMs - atMs;
   return html`<time datetime="${iso}" title="${iso}" data-ago

@@ -23,7 +23,6 @@ afterEach(() => {
 const failing = (code: string): Blocked => ({
   kind: 'breaker',
   message: 'no answer',
-  untilMs: null,
   sinceMs: 0,
   failure: { kind: 'unavailable', status: null, code },
 });

@@ -125,7 +125,7 @@ async function startFaces() {
     });
   let requests = 0;
   const block = (kind: Blocked['kind'] | null): void => {
-    facts.blocked = kind === null ? null : { kind, message: 'no answer', untilMs: null, sinceMs: 0 };
+    facts.blocked = kind === null ? null : { kind, message: 'no answer', sinceMs: 0 };
   };
   const happenings: readonly ((random: (below: number) => number) => unknown)[] = [
     beat,

@@ -32,7 +32,6 @@ const missing = (over: Partial<StateFacts> = {}) =>
 const blocking = (kind: Blocked['kind'], failure?: Partial<NonNullable<Blocked['failure']>>): Blocked => ({
   kind,
   message: 'its words',
-  untilMs: NOW + 4_000,
   sinceMs: NOW - MINUTE,
   at: 'store:443',
   ...(failure && { failure: { kind: 'unavailable', status: null, code: null, ...failure } }),
@@ -234,7 +233,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
   [
     'two causes: the urgent one first',
     own({
-      blocked: { kind: 'credentials', message: '', untilMs: null, sinceMs: 0 },
+      blocked: { kind: 'credentials', message: '', sinceMs: 0 },
       fault: { kind: 'busy', message: '', sinceMs: 0 },
     }),
     'stale mirror_locked credentials',
