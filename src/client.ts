@@ -1,5 +1,4 @@
 /** The client for partners: every endpoint, with retries, over one shared token (docs/client-library.md). */
-import { setTimeout } from 'node:timers/promises';
 import { allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
 import { connectService, type ServiceClient, type ServiceConnectionOptions } from './store-api/client.ts';
 import type { ProductRow } from './store-api/contract/schemas.ts';
@@ -47,24 +46,12 @@ export function createClient({
   ...options
 }: ClientOptions): Client {
   const connection = connectService({ ...options, maxConcurrency, onTokenFileError });
-  const client = withRetries(connection.client, {
-    policy: withDefaults(DEFAULT_RETRY_POLICY, retry),
-    sleep,
-    random: Math.random,
-  });
+  const client = withRetries(connection.client, withDefaults(DEFAULT_RETRY_POLICY, retry));
   return {
     ...client,
     allProducts: (request, callOptions) => allProducts(client, request, callOptions),
     retryCredentials: () => connection.tokens.retryCredentials(),
   };
-}
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await setTimeout(ms, undefined, { signal });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
 
 function warn(error: unknown): void {

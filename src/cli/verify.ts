@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
 import { ago, counted } from '../platform/amounts.ts';
@@ -145,11 +144,7 @@ async function listed({ client, throttle, giveUp, signal }: PacedStore): Promise
       return giveUp.watch(() => throttle.send(() => client.listProducts(...args)));
     },
   };
-  const patient = withRetries(paced, {
-    policy: DEFAULT_RETRY_POLICY,
-    random: Math.random,
-    sleep: (ms, ending) => sleep(ms, undefined, { signal: ending }),
-  });
+  const patient = withRetries(paced, DEFAULT_RETRY_POLICY);
   const ids: string[] = [];
   for await (const { id } of allProducts(patient, {}, { signal })) ids.push(id);
   return ids;

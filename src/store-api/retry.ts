@@ -1,4 +1,5 @@
 /** For programs that call the store now and then (docs/client-library.md#retries). The mirror paces its own reads. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fullJitterMs, type BackoffPolicy } from './backoff.ts';
 import { sentOrderSchema } from './contract/order-schemas.ts';
 import type { ServiceClient } from './client.ts';
@@ -46,19 +47,11 @@ export function retryDelayMs(
   return retryAfterMs + fullJitterMs(failures, policy, random);
 }
 
-interface RetryDeps {
-  readonly policy: RetryPolicy;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** In [0, 1). */
-  readonly random: () => number;
-}
-
 /**
  * Retries reads, and orders that cannot be created twice. Rejects with the last attempt's error, or as `aborted` if its
  * signal or closing ended a wait. @throws RangeError for a policy without a first attempt.
  */
-export function withRetries(client: ServiceClient, deps: RetryDeps): ServiceClient {
-  const { policy, sleep, random } = deps;
+export function withRetries(client: ServiceClient, policy: RetryPolicy): ServiceClient {
   if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
     throw new RangeError(`attempts must be a whole number of at least 1, not ${policy.attempts}`);
   const closing = new AbortController();
@@ -73,9 +66,10 @@ export function withRetries(client: ServiceClient, deps: RetryDeps): ServiceClie
       try {
         return await attempt();
       } catch (error) {
-        const delayMs = retryDelayMs(error, { failures, isRepeatable, policy, random: random() });
+        const delayMs = retryDelayMs(error, { failures, isRepeatable, policy, random: Math.random() });
         if (delayMs === null) throw error;
-        await sleep(delayMs, ending);
+        // Rejects only when aborted, which is reported below.
+        await sleep(delayMs, undefined, { signal: ending }).catch(() => undefined);
         if (!ending.aborted) continue;
         const { endpoint, requestId, description } = error as ServiceError;
         const why = `aborted while waiting to try again after: ${description}`;

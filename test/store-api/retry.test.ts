@@ -1,6 +1,7 @@
 /** Which requests are retried, when and how often. */
-import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ServiceError, type ServiceErrorInit } from '../../src/store-api/transport/errors.ts';
 import type { CreateOrderRequest } from '../../src/store-api/contract/order-schemas.ts';
 import { retryDelayMs, withRetries, type RetryPolicy } from '../../src/store-api/retry.ts';
@@ -62,19 +63,24 @@ describe('the decision', () => {
   });
 });
 
-/** A client whose waits are recorded and end at once by default. */
-async function retrying(sleep: (ms: number, signal: AbortSignal) => Promise<void> = () => Promise.resolve()) {
-  const { service, client, clock } = await connected();
+/** A client whose waits are recorded and take no time. */
+async function retrying(onWait: () => void | Promise<void> = () => undefined) {
+  const { service, client } = await connected();
   const slept: number[] = [];
-  const retrying = withRetries(client, {
-    policy: POLICY,
-    random: () => 0.5,
-    sleep: (ms, signal) => {
-      slept.push(ms);
-      return sleep(ms, signal);
-    },
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const sleep = vi.spyOn(timers, 'setTimeout').mockImplementation(async (ms = 0, value, options) => {
+    slept.push(ms);
+    await onWait();
+    options?.signal?.throwIfAborted();
+    return value;
   });
-  return { service, client: retrying, slept, clock };
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    random.mockRestore();
+    sleep.mockRestore();
+    syncBuiltinESMExports();
+  });
+  return { service, client: withRetries(client, POLICY), slept };
 }
 
 const cut: Answering = (response) => response.destroy();
@@ -144,10 +150,9 @@ describe('the client', () => {
 
   test.each(['the signal', 'closing'])('%s ends the wait between attempts', async (how) => {
     const abort = new AbortController();
-    const { service, client } = await retrying(async (_ms, signal) => {
+    const { service, client } = await retrying(async () => {
       if (how === 'closing') await client.close();
       else abort.abort();
-      await setTimeout(1_000_000, undefined, { signal }).catch(() => undefined);
     });
     service.answer(CREATE, broken);
     const error = await failureOf(client.createOrder(namedOrder, { signal: abort.signal }));
