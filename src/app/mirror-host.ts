@@ -10,12 +10,8 @@ import type { Listener } from '../platform/listen.ts';
 import { lockIdOf } from '../sqlite/lock.ts';
 import { commandsOf } from '../platform/own-command.ts';
 import type { Logger } from '../platform/log.ts';
-import {
-  realReceiver,
-  runReceiver,
-  type ReceiverEvents,
-  type RunningReceiver,
-} from '../receiver/run-receiver.ts';
+import type { ReceiverEvents } from '../receiver/receiver.ts';
+import { realReceiver, runReceiver, type RunningReceiver } from '../receiver/run-receiver.ts';
 import { alertSender } from './alerts.ts';
 import { hasCaughtUp, startHeartbeat } from './heartbeat.ts';
 import { openMirror, realMirror } from './mirror.ts';

@@ -1,7 +1,8 @@
 /** The service's surroundings: real sockets and threads, or those of a simulation. */
 import type { Registry } from 'prom-client';
 import type { Listener } from '../platform/listen.ts';
-import type { ReceiverEvents, ReceiverPlatform, RunningReceiver } from '../receiver/run-receiver.ts';
+import type { ReceiverEvents } from '../receiver/receiver.ts';
+import type { ReceiverPlatform, RunningReceiver } from '../receiver/run-receiver.ts';
 import type { MirrorPlatform } from './mirror.ts';
 
 export interface Platform extends MirrorPlatform, ReceiverPlatform {

@@ -4,7 +4,8 @@ import { startThread } from '../platform/thread.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { Requests, type Reply, type Request } from '../sqlite/worker.ts';
 import type { ReceiverCalls, ReceiverNews, ThreadSettings } from '../receiver/receiver-thread.ts';
-import type { ReceiverEvents, RunningReceiver } from '../receiver/run-receiver.ts';
+import type { ReceiverEvents } from '../receiver/receiver.ts';
+import type { RunningReceiver } from '../receiver/run-receiver.ts';
 
 /**
  * The requests of 256 connections end before V8 promotes their objects to its old generation. With 8 MB, a delivery

@@ -144,14 +144,18 @@ export const MISSED_WHYS = [
 export type MissedWhy = (typeof MISSED_WHYS)[number];
 
 /** Deliveries may be missing that were sent between `sinceMs` and `untilMs`. */
-export interface MissedInput extends InputBase {
-  readonly kind: 'missed';
+export interface Missed {
   readonly why: MissedWhy;
-  /** null if unknown. */
+  /** Epoch ms, wall clock; null if unknown. */
   readonly sinceMs: number | null;
+  /** Epoch ms, wall clock. */
   readonly untilMs: number;
   /** The variants that the missing deliveries named; null if unknown, so that it may be any. */
   readonly variantIds: readonly string[] | null;
+}
+
+export interface MissedInput extends InputBase, Missed {
+  readonly kind: 'missed';
 }
 
 /** A complete list that began at `sentAtMs` or later, and reads of every product since then, did not show these variants. */

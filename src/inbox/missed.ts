@@ -1,15 +1,5 @@
 /** Rows of the inbox that say what may have been missed (docs/architecture.md#what-may-have-been-missed). */
-import { MISSED_WHYS, type MissedWhy } from '../core/input.ts';
-
-export interface Missed {
-  readonly why: MissedWhy;
-  /** Epoch ms, wall clock; null if there is no earlier run. */
-  readonly sinceMs: number | null;
-  /** Epoch ms, wall clock. */
-  readonly untilMs: number;
-  /** The variants that the missed deliveries named; null if they are not known. */
-  readonly variantIds: readonly string[] | null;
-}
+import { MISSED_WHYS, type Missed } from '../core/input.ts';
 
 /** The row's body, and the message of the stream: JSON with `why`, `since`, `until` and `variant_ids`. */
 export function missedBody({ why, sinceMs, untilMs, variantIds }: Missed): Buffer {

@@ -1,6 +1,6 @@
 /** Decides what the receiver's next commit stores. */
 import type { StreamPosition } from '../inbox/inbox-file.ts';
-import type { Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
 import type { SqliteFault } from '../sqlite/errors.ts';
 import type { Append, Arrival } from './inbox-writer.ts';
 

@@ -4,8 +4,7 @@
  * delivery and together with a heartbeat. While it cannot be written, no heartbeat is written either, so a process that
  * ends then is found by the next start.
  */
-import type { MissedWhy } from '../core/input.ts';
-import type { Missed } from '../inbox/missed.ts';
+import type { Missed, MissedWhy } from '../core/input.ts';
 
 /** The run before, as its last heartbeat in the inbox describes it. */
 export interface LastRun {

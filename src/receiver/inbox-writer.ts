@@ -7,7 +7,8 @@ import {
   type ReceiverRow,
   type StreamPosition,
 } from '../inbox/inbox-file.ts';
-import { missedBody, type Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
+import { missedBody } from '../inbox/missed.ts';
 import { isDamage } from '../sqlite/errors.ts';
 import { isUnexplained } from '../sqlite/explain.ts';
 import { transact } from '../sqlite/transact.ts';

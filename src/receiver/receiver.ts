@@ -3,7 +3,7 @@
  * disk. It does not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
  */
 import type { StreamPosition } from '../inbox/inbox-file.ts';
-import type { Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
 import { isClockRight } from '../inbox/retention.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
@@ -21,18 +21,21 @@ import type { InboxWriter, ReceiverHeartbeat } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
 import { createWebhookApp, type Health } from './webhook-app.ts';
 
-export interface ReceiverDeps {
-  readonly inbox: InboxWriter;
-  readonly host: HostTime;
-  readonly log: Logger;
-  /** Runs the work some turns of the event loop later, after the requests that are on their way into the process. */
-  readonly later: (work: () => void) => void;
+export interface ReceiverEvents {
   /** Called after every commit that stored something. */
   readonly onCommit: () => void;
   /** Called when a commit fails, and with null when one succeeds after that. */
   readonly onTrouble: (error: PlainError | null) => void;
   /** Called when nothing can be stored any more: the process must end. */
   readonly onDeath: (error: Error) => void;
+}
+
+export interface ReceiverDeps extends ReceiverEvents {
+  readonly inbox: InboxWriter;
+  readonly host: HostTime;
+  readonly log: Logger;
+  /** Runs the work some turns of the event loop later, after the requests that are on their way into the process. */
+  readonly later: (work: () => void) => void;
   /** Default 1 s. */
   readonly heartbeatEveryMs?: number;
 }
@@ -214,7 +217,7 @@ export class Receiver implements OwnHost {
       health: () => this.#health,
       noteTurnedAway: () => this.#noteTurnedAway(),
       secrets,
-      observer: this.#reporting,
+      reporting: this.#reporting,
       log,
     });
     this.#listener = await open({ ...app, onConnection: () => this.look() }, { host, port, fd: passed?.fd });

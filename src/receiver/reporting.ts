@@ -10,12 +10,22 @@ import {
   type StreamReport,
 } from '../inbox/report.ts';
 import { RefusedClaims } from './refused-claims.ts';
-import type { Refusal, WebhookObserver } from './webhook-app.ts';
 
 /** Requests without a complete body or with a wrong signature took no commit. */
 const WITH_COMMIT: ReadonlySet<RefusalReason> = new Set(['not_stored', 'late']);
 
-export class Reporting implements WebhookObserver {
+export interface Refusal {
+  readonly reason: RefusalReason;
+  /** 0: no answer could be sent. */
+  readonly status: number;
+  readonly tookMs: number;
+  /** Method and path, the protocol, or the parser's code. */
+  readonly seen?: string;
+  /** A body that was read, though its signature is missing or wrong. */
+  readonly body?: Uint8Array;
+}
+
+export class Reporting {
   readonly #now: () => number;
   readonly #runId = randomBytes(8).toString('hex');
   readonly #refused = new Map<string, RefusalCount>();

@@ -8,7 +8,6 @@ import { hostTime, type HostTime } from '../platform/host-time.ts';
 import { listen } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { Secret } from '../platform/secret.ts';
-import type { PlainError } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import type { Engine } from '../stream/engine.ts';
 import type { NatsOptions } from '../stream/nats.ts';
@@ -17,7 +16,7 @@ import type { PassedSocket } from './coverage.ts';
 import { openInboxWriter, type InboxWriter, type Prunable } from './inbox-writer.ts';
 import type { InboxOptions } from './open-inbox.ts';
 import { pruneInbox } from './prune.ts';
-import { Receiver } from './receiver.ts';
+import { Receiver, type ReceiverEvents } from './receiver.ts';
 
 /** Plain values, so that they can be handed to a thread. */
 export interface ReceiverSettings {
@@ -36,15 +35,6 @@ interface StreamSettings extends Omit<NatsOptions, 'password'> {
   readonly password: string | null;
   /** A mirror on this host needs the deliveries of other receivers. */
   readonly isConsumed: boolean;
-}
-
-export interface ReceiverEvents {
-  /** Something was stored. */
-  readonly onCommit: () => void;
-  /** Commits fail, and why; null once one succeeds. */
-  readonly onTrouble: (error: PlainError | null) => void;
-  /** Nothing can be stored any more. */
-  readonly onDeath: (error: Error) => void;
 }
 
 export interface ReceiverPlatform {

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import type { RefusalReason } from '../inbox/report.ts';
 import type { Unread } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { BODY_TOO_LARGE } from '../store-api/contract/body-limit.ts';
 import { SIGNATURE, TEST_HEADER, verifySignature } from '../store-api/signature.ts';
+import type { Refusal, Reporting } from './reporting.ts';
 import { RequestBodies, type HeldBody } from './request-body.ts';
 
 interface WebhookDeps {
@@ -17,24 +17,8 @@ interface WebhookDeps {
   /** Call it when a balancer asks. While commits fail, it may send webhooks elsewhere: they are noted as missed. */
   readonly noteTurnedAway: () => void;
   readonly secrets: readonly string[];
-  readonly observer: WebhookObserver;
+  readonly reporting: Pick<Reporting, 'accepted' | 'refused'>;
   readonly log: Logger;
-}
-
-export interface WebhookObserver {
-  accepted(answer: { readonly tookMs: number; readonly isTest: boolean }): void;
-  refused(refusal: Refusal): void;
-}
-
-export interface Refusal {
-  readonly reason: RefusalReason;
-  /** 0: no answer could be sent. */
-  readonly status: number;
-  readonly tookMs: number;
-  /** Method and path, the protocol, or the parser's code. */
-  readonly seen?: string;
-  /** A body that was read, though its signature is missing or wrong. */
-  readonly body?: Uint8Array;
 }
 
 export type Health = 'fit' | 'cannot commit' | 'cannot publish';
@@ -80,7 +64,7 @@ const UNFIT = {
 const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
 
 export function createWebhookApp(deps: WebhookDeps) {
-  const { append, health, noteTurnedAway, secrets, observer, log } = deps;
+  const { append, health, noteTurnedAway, secrets, reporting, log } = deps;
   const warn = createLimitedLog((fields) =>
     log.warn(fields, 'webhook requests were refused since the last such line'),
   );
@@ -90,7 +74,7 @@ export function createWebhookApp(deps: WebhookDeps) {
   const refused = (refusal: Refusal): void => {
     const { reason, seen } = refusal;
     warn(reason, { seen });
-    observer.refused(refusal);
+    reporting.refused(refusal);
   };
 
   const commit = async (
@@ -150,7 +134,7 @@ export function createWebhookApp(deps: WebhookDeps) {
     }
     const tookMs = performance.now() - startedMs;
     if (outcome === null) {
-      observer.accepted({ tookMs, isTest });
+      reporting.accepted({ tookMs, isTest });
       return c.body(null, 204);
     }
     const { reason, body } = typeof outcome === 'string' ? { reason: outcome, body: null } : outcome;

@@ -3,6 +3,7 @@ import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
 import type { RemovalDecision } from '../core/input.ts';
 import type { Run, RunKind } from '../core/runs.ts';
+import type { VerificationBound } from '../core/verification-bound.ts';
 import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import type { ReportedSince, StreamReport } from '../inbox/report.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
@@ -24,7 +25,7 @@ import { nextTimes } from './next-times.ts';
 import { Probe } from './probe.ts';
 import { Throttle } from './throttle.ts';
 import type { Blocked } from '../store-api/blocked.ts';
-import { Verification, type VerificationBound } from './verification.ts';
+import { Verification } from './verification.ts';
 
 interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   readonly tokens: TokenProvider;

@@ -1,11 +1,6 @@
 /** Scheduled reads (docs/architecture.md#schedule): a rate at which every product is read within a bound. */
+import type { VerificationBound } from '../core/verification-bound.ts';
 import type { ReadingDeps } from './product-reader.ts';
-
-export interface VerificationBound {
-  readonly withinMs: number;
-  /** The most reads a second that the schedule may cause. */
-  readonly maxReadsPerSecond: number;
-}
 
 interface VerificationDeps extends Pick<ReadingDeps, 'databases' | 'now'> {
   readonly bound: VerificationBound;

@@ -1,7 +1,8 @@
 /** Appends what other hosts have published, from the position in the inbox, which is stored with the rows. */
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import type { StreamPosition } from '../inbox/inbox-file.ts';
-import { missedBody, type Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
+import { missedBody } from '../inbox/missed.ts';
 import type { Engine, Log, LogMessage } from './engine.ts';
 import type { NewRow, OwnHost } from './own-host.ts';
 

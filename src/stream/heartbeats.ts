@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
 import type { Engine } from './engine.ts';
 import { goneBody, heartbeatBody, type HeartbeatMessage } from './heartbeat.ts';
 import type { Hosts } from './hosts.ts';

@@ -1,6 +1,6 @@
 /** This host, as the stream uses it: its receiver (src/receiver/receiver.ts). */
 import type { InboxRow, InboxRowKind, StreamPosition } from '../inbox/inbox-file.ts';
-import type { Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
 
 export interface NewRow {
   readonly kind: InboxRowKind;

@@ -1,6 +1,7 @@
 /** Publishes what this host has received, oldest first, after it was answered. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { missedBody, readMissed, type Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
+import { missedBody, readMissed } from '../inbox/missed.ts';
 import type { InboxRow } from '../inbox/inbox-file.ts';
 import type { SetAside } from '../inbox/report.ts';
 import { parseDelivery } from '../store-api/delivery.ts';

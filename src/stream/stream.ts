@@ -1,7 +1,8 @@
 /** This host's part in the stream that several mirrors share (docs/architecture.md#several-machines). */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SetAside, StreamReport } from '../inbox/report.ts';
-import { missedBody, type Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
+import { missedBody } from '../inbox/missed.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { Connection } from './connection.ts';

@@ -3,7 +3,7 @@
  * not published is in no mirror, so one of the other receivers publishes a `missed` row, and then that they are gone.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Missed } from '../inbox/missed.ts';
+import type { Missed } from '../core/input.ts';
 import type { Engine } from './engine.ts';
 import { goneBody, readHeartbeat } from './heartbeat.ts';
 import { SILENT_MS, type Hosts } from './hosts.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Missed } from '../../src/inbox/missed.ts';
+import type { Missed } from '../../src/core/input.ts';
 import { planCommit, type Waiting } from '../../src/receiver/commit-plan.ts';
 
 const MISSED: Missed = { why: 'unserved', sinceMs: 1, untilMs: 2, variantIds: null };

@@ -3,7 +3,8 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { inboxPath, openInboxReader, readReceiver } from '../../src/inbox/inbox-file.ts';
-import { readMissed, type Missed } from '../../src/inbox/missed.ts';
+import type { Missed } from '../../src/core/input.ts';
+import { readMissed } from '../../src/inbox/missed.ts';
 import {
   bodyHash,
   InboxWriter,

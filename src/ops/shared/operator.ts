@@ -3,11 +3,11 @@ import type { CommandOf } from '../../platform/own-command.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RemovalDecision } from '../../core/input.ts';
 import type { Run } from '../../core/runs.ts';
+import type { VerificationBound } from '../../core/verification-bound.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import type { StateSampler } from '../state/state-sampler.ts';
 import type { StateWatch } from '../state/state-watch.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
-import type { VerificationBound } from '../state/verification-cause.ts';
 import type { Timeline } from '../state/timeline.ts';
 import type { WarehouseNames } from './words.ts';
 

@@ -2,6 +2,7 @@
  * Collects the facts behind the state, decides it once a second, and writes it with the heartbeat. Every face shows what
  * the mirror's file says; while no heartbeat can be written, what this process decides alone.
  */
+import type { VerificationBound } from '../../core/verification-bound.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import { SqliteFault, type PlainError } from '../../sqlite/errors.ts';
@@ -13,7 +14,7 @@ import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { CAUSE_CODES, type CauseCode } from './causes.ts';
 import { firstCause, stateOf, verdictOf, type ProcessFacts, type Verdict } from './state.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
-import { checkedSinceMs, type VerificationBound } from './verification-cause.ts';
+import { checkedSinceMs } from './verification-cause.ts';
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */

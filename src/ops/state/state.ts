@@ -1,5 +1,6 @@
 /** Decides the mirror's state and its causes, for every reader. Uses no clock and no database. */
 import { isIsolated } from '../../core/runs.ts';
+import type { VerificationBound } from '../../core/verification-bound.ts';
 import type { MirrorState as State } from '../../mirror/file/state.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
@@ -9,7 +10,7 @@ import { CAUSE_CODES, causeOf, hasTrait, type Cause, type CauseCode, type Stored
 import type { Blocked } from '../../store-api/blocked.ts';
 import { storeCause } from './store-cause.ts';
 import { wayInCauses } from './way-in-causes.ts';
-import { verificationCause, type VerificationBound } from './verification-cause.ts';
+import { verificationCause } from './verification-cause.ts';
 
 /** The state that every reader shows, with the reasons for it. */
 export interface Verdict {

@@ -1,11 +1,6 @@
 import { EARLIEST_MS } from '../../core/limits.ts';
+import type { VerificationBound } from '../../core/verification-bound.ts';
 import { causeOf, type Cause } from './causes.ts';
-
-/** The bound of scheduled reads, and the rate that they may use. */
-export interface VerificationBound {
-  readonly withinMs: number;
-  readonly maxReadsPerSecond: number;
-}
 
 const HOUR_MS = 60 * 60_000;
 

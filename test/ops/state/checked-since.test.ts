@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { EARLIEST_MS } from '../../../src/core/limits.ts';
 import { StateWatch } from '../../../src/ops/state/state-watch.ts';
-import type { VerificationBound } from '../../../src/ops/state/verification-cause.ts';
+import type { VerificationBound } from '../../../src/core/verification-bound.ts';
 import { T0 } from '../../mirror/mirror-file.ts';
 import { log, newDatabases } from '../../reconcile/mirror.ts';
 
