@@ -214,10 +214,6 @@ export interface ReadFailure {
   readonly error: string;
 }
 
-interface GivenUpInput extends InputBase, ReadFailure {
-  readonly kind: 'given_up';
-}
-
 export type Input =
   | DeliveryInput
   | ReadInput
@@ -231,5 +227,4 @@ export type Input =
   | LookupMissedInput
   | AllowRemovalsInput
   | RunBegunInput
-  | RunEndedInput
-  | GivenUpInput;
+  | RunEndedInput;

@@ -76,7 +76,7 @@ export async function recordFailure(
   const parked = error instanceof ServiceError && isFinal(error);
   const retryAfterMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
   const atMs = now();
-  const failure = {
+  await databases.writer.command('failRead', {
     atMs,
     productId,
     priority,
@@ -86,10 +86,6 @@ export async function recordFailure(
     parked,
     isGivenUp: isGivenUp({ parked, faults }),
     error: messageOf(error),
-  };
-  // Reported once, until a read succeeds.
-  if (failure.isGivenUp && !before.isGivenUp) {
-    await databases.writer.append({ kind: 'given_up', ...failure });
-  } else await databases.writer.command('failRead', failure);
+  });
   return parked;
 }

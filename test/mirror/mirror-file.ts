@@ -13,6 +13,7 @@ import type { MirrorState } from '../../src/mirror/file/state.ts';
 import { stateFacts } from '../../src/mirror/queries/state-facts.ts';
 import {
   prepareCommands,
+  type CommandArgs,
   type CommandName,
   type CommandResult,
   type Commands,
@@ -200,7 +201,7 @@ export function beats(
   }
 }
 
-type RefusedRead = Extract<NewInput, { kind: 'given_up' }>;
+type RefusedRead = CommandArgs<'failRead'>;
 
 /**
  * The store refused the read of a product, which is not retried before a schedule, a run or an operator
@@ -208,7 +209,6 @@ type RefusedRead = Extract<NewInput, { kind: 'given_up' }>;
  */
 export function refusedRead(productId: string, over: Partial<RefusedRead> = {}): RefusedRead {
   return {
-    kind: 'given_up',
     atMs: T0,
     productId,
     priority: 4,
@@ -288,7 +288,7 @@ export class DirectWriter {
   }
 
   giveUp(productId: string): void {
-    this.append(refusedRead(productId));
+    this.command('failRead', refusedRead(productId));
   }
 
   endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {

@@ -349,7 +349,8 @@ test('lists products whose reads fail, with a retry', async () => {
   await read(databases);
   expect(words(await show(ops, '/problems/failing'))).toContain('No read fails.');
   const error = '403 access_denied: not for this channel';
-  await databases.writer.append(refusedRead('1', { atMs: Date.now() - 5_000, attempts: 3, error }));
+  const refused = refusedRead('1', { atMs: Date.now() - 5_000, attempts: 3, error });
+  await databases.writer.command('failRead', refused);
   const page = await show(ops, '/problems/failing');
   expect(words(page)).toMatch(
     /Product 1 product 1 5 s ago 403 access_denied: not for this channel 3 with the next schedule/,

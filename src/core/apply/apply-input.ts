@@ -50,7 +50,6 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
       break;
     case 'run_begun':
     case 'run_ended':
-    case 'given_up':
     // Recorded by mirror/writer/records.ts.
   }
   work.close();

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { countDifferences, type Differences } from '../../core/runs.ts';
 import { and, asc, desc, eq, gt, isNotNull, isNull, max, min, ne, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { countOf, query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
+import { countOf, query, scalar, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { explainInbox, inboxPath } from '../../inbox/inbox-file.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
 import { differencesOf } from '../file/run-row.ts';
@@ -179,14 +179,13 @@ const FAILURE = query((params: Params<{ productId: string }>) =>
     attempts: dueReads.attempts,
     faults: dueReads.faults,
     failedAtMs: dueReads.failedAtMs,
-    isGivenUp: dueReads.givenUp,
   })
     .from(dueReads)
     .where(eq(dueReads.productId, params.productId)),
 );
 
-const NO_FAILURE: RowOf<typeof FAILURE> = { attempts: 0, faults: 0, failedAtMs: null, isGivenUp: 0 };
+const NO_FAILURE: RowOf<typeof FAILURE> = { attempts: 0, faults: 0, failedAtMs: null };
 
-export function failureOf(db: Db, args: { readonly productId: string }) {
-  return withBooleans(FAILURE.get(db, args) ?? NO_FAILURE, 'isGivenUp');
+export function failureOf(db: Db, args: { readonly productId: string }): RowOf<typeof FAILURE> {
+  return FAILURE.get(db, args) ?? NO_FAILURE;
 }

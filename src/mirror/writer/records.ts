@@ -4,14 +4,13 @@ import type { Db } from '../../sqlite/open.ts';
 import { prepareRows } from '../../sqlite/prepared.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { columnsOf } from '../file/statements.ts';
-import { FORGET_FAILURES, FORGET_UNREQUESTED, prepareFailure, RETRY_FAILURES } from './failures.ts';
+import { FORGET_FAILURES, FORGET_UNREQUESTED, RETRY_FAILURES } from './failures.ts';
 
-/** @returns a function that records runs and failed reads, inside the transaction, and returns further facts. */
+/** @returns a function that records runs and the end of failures, inside the transaction, and returns further facts. */
 export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) => readonly Fact[] {
   // The rules have deleted the row if the read met its request.
   const clearFailure = db.prepare(`${FORGET_FAILURES} AND product_id = ?`);
   const endUnrequested = db.prepare(`${FORGET_UNREQUESTED} AND product_id = ?`);
-  const failRead = prepareFailure(db);
   const retryFailures = db.prepare(RETRY_FAILURES);
   const beginRun = prepareRows<[object], RunRow>(
     db,
@@ -81,9 +80,6 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
       case 'run_ended':
         endRun.run(input);
         if (input.fullSync) synced.run(input.atMs);
-        return [];
-      case 'given_up':
-        failRead(input);
         return [];
       case 'delivery':
       case 'listed':
