@@ -120,15 +120,11 @@ export async function runService(): Promise<number> {
 }
 
 /** Awaits `starting`, logging at intervals. @throws Error when it takes too long. */
-export async function startInTime<T>(
-  starting: Promise<T>,
-  log: Pick<Logger, 'warn'>,
-  pause: typeof wait = wait,
-): Promise<T> {
+export async function startInTime<T>(starting: Promise<T>, log: Pick<Logger, 'warn'>): Promise<T> {
   const started = new AbortController();
   const tooLong = async (): Promise<never> => {
     for (let seconds = START_NOTICE_SECONDS; ; seconds += START_NOTICE_SECONDS) {
-      await pause(START_NOTICE_SECONDS * 1_000, undefined, { ref: false, signal: started.signal });
+      await wait(START_NOTICE_SECONDS * 1_000, undefined, { ref: false, signal: started.signal });
       if (seconds >= START_WITHIN_SECONDS) {
         throw new Error(`the inbox could not be opened within ${seconds} s: check that its disk answers.`);
       }

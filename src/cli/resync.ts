@@ -142,22 +142,19 @@ interface FollowDeps {
   readonly look: () => Promise<FollowedRun | null>;
   readonly progress: Progress;
   readonly interrupted: AbortSignal;
-  readonly now?: () => number;
-  readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /**
  * Shows the run's progress or obstacle until it has ended; null when interrupted.
  * @throws Error if only an operator can let it continue, or the mirror stays away.
  */
-export async function follow(deps: FollowDeps): Promise<RunView | null> {
-  const { look, progress, interrupted, now = () => performance.now(), pause = wait } = deps;
+export async function follow({ look, progress, interrupted }: FollowDeps): Promise<RunView | null> {
   let said: string | null = null;
-  let seenAtMs = now();
+  let seenAtMs = performance.now();
   while (!interrupted.aborted) {
     const seen = await look();
-    if (seen !== null) seenAtMs = now();
-    else if (now() - seenAtMs > BACK_WITHIN_MS) {
+    if (seen !== null) seenAtMs = performance.now();
+    else if (performance.now() - seenAtMs > BACK_WITHIN_MS) {
       throw new Error('the mirror did not come back: start it, then run resync again');
     }
     const { run, hold } = seen ?? { run: null, hold: MIRROR_AWAY };
@@ -171,13 +168,11 @@ export async function follow(deps: FollowDeps): Promise<RunView | null> {
     if (run !== null && hold === null) progress.show(run);
     if (hold !== null && hold.code !== said) progress.say(`waiting: ${text}`);
     said = hold?.code ?? null;
-    await pause(LOOK_EVERY_MS, interrupted);
+    // Rejects only when interrupted, which ends the loop.
+    await sleep(LOOK_EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
   }
   return null;
 }
-
-const wait = (ms: number, signal: AbortSignal): Promise<unknown> =>
-  sleep(ms, undefined, { signal }).catch(() => undefined);
 
 function summaryOf(run: RunView): string {
   const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;

@@ -21,10 +21,9 @@ interface CheckDeps {
   readonly isNamed: boolean;
   readonly onProgress: (done: number, drift: number) => void;
   readonly signal: AbortSignal;
-  /** Longer than the replicas' lag (2 s) and a webhook's transit. */
-  readonly againAfterMs?: number;
 }
 
+/** Longer than the replicas' lag (2 s) and a webhook's transit. */
 const AGAIN_AFTER_MS = 3_000;
 const MAX_CHECKS = 6;
 const MAX_FAILURES = 6;
@@ -55,7 +54,7 @@ type Outcome = Result | { readonly kind: 'again'; readonly check: Check };
  * @throws ServiceError if further requests would fail too; Error for another store; the signal's reason.
  */
 export async function checkAll(deps: CheckDeps, productIds: readonly string[]): Promise<Verdict> {
-  const { concurrency, onProgress, signal, againAfterMs = AGAIN_AFTER_MS } = deps;
+  const { concurrency, onProgress, signal } = deps;
   const results: Result[] = [];
   let drift = 0;
   let round = productIds.map((productId): Check => ({ productId, failures: 0, earlier: [] }));
@@ -76,7 +75,7 @@ export async function checkAll(deps: CheckDeps, productIds: readonly string[]): 
     };
     await Promise.all(Array.from({ length: concurrency }, work));
     round = again;
-    if (round.length > 0) await sleep(againAfterMs, undefined, { signal });
+    if (round.length > 0) await sleep(AGAIN_AFTER_MS, undefined, { signal });
   }
   return verdictOf(results);
 }

@@ -23,8 +23,6 @@ interface AlertSenderOptions {
   ) => Promise<{ readonly status: number }>;
   /** Own clock, epoch ms, as of the causes. */
   readonly now: () => number;
-  /** Never steps: pings must not stop when a clock that was ahead is set back. */
-  readonly monotonicNow?: () => number;
   readonly log: Logger;
   readonly firstRetryMs?: number;
 }
@@ -74,8 +72,9 @@ export class AlertSender {
       this.#announced.delete(code);
       this.#enqueue('ended', cause, nowMs);
     }
-    const { pingUrl, monotonicNow = () => performance.now() } = this.#options;
-    const atMs = monotonicNow();
+    const { pingUrl } = this.#options;
+    // Never steps: pings must not stop when a clock that was ahead is set back.
+    const atMs = performance.now();
     if (pingUrl === null || atMs < this.#pingedAtMs + PING_EVERY_MS) return;
     this.#pingedAtMs = atMs;
     void this.#ping(pingUrl);

@@ -1,8 +1,9 @@
-/** The wait for a run, with an injected clock. */
+/** The wait for a run, on virtual time. */
 import { expect, test } from 'vitest';
 import { CAUSES } from '../../../src/ops/state/causes.ts';
 import type { RunView } from '../../../src/cli/shared/ops-client.ts';
 import { follow } from '../../../src/cli/resync.ts';
+import { virtualTime } from '../../reconcile/mirror.ts';
 
 const running: RunView = {
   run_id: 1,
@@ -41,11 +42,11 @@ interface Look {
 
 /** Each look is 1 s after the one before; the last one repeats. */
 async function followed(looks: readonly (Look | null)[], options: { readonly interruptAfter?: number } = {}) {
-  let nowMs = 0;
+  const { pass } = virtualTime();
   let at = 0;
   const shown: string[] = [];
   const interrupted = new AbortController();
-  const result = await follow({
+  const following = follow({
     look: () => {
       if (at === options.interruptAfter) interrupted.abort();
       return Promise.resolve(looks[Math.min(at++, looks.length - 1)] ?? null);
@@ -55,10 +56,9 @@ async function followed(looks: readonly (Look | null)[], options: { readonly int
       say: (text) => shown.push(text),
     },
     interrupted: interrupted.signal,
-    now: () => nowMs,
-    pause: () => Promise.resolve((nowMs += 1_000)),
   }).catch((error: unknown) => (error as Error).message);
-  return { result, shown, looks: at };
+  await pass(120_000);
+  return { result: await following, shown, looks: at };
 }
 
 test.each<[name: string, looks: (Look | null)[], result: unknown, shown: string[]]>([

@@ -8,6 +8,7 @@ import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts'
 import { snapshotOf } from '../../../src/store-api/snapshot.ts';
 import { ServiceError } from '../../../src/store-api/transport/errors.ts';
 import { detail, DirectWriter, T0, type VariantDetail } from '../../mirror/mirror-file.ts';
+import { virtualTime } from '../../reconcile/mirror.ts';
 
 const answerOf = (...variants: VariantDetail[]) =>
   snapshotOf(productDetailSchema.parse(detail('10', variants)), '');
@@ -141,7 +142,8 @@ describe('compare', () => {
  */
 async function verdictOf(valuesAt: (check: number) => readonly [held: number, seven: number, eight: number]) {
   let checks = 0;
-  const verdict = await checkAll(
+  const { pass } = virtualTime();
+  const checking = checkAll(
     {
       read: () => {
         const [held, seven, eight] = valuesAt(++checks);
@@ -161,12 +163,12 @@ async function verdictOf(valuesAt: (check: number) => readonly [held: number, se
       concurrency: 1,
       isNamed: false,
       onProgress: () => undefined,
-      againAfterMs: 0,
       signal: new AbortController().signal,
     },
     ['10'],
   );
-  return { checks, verdict };
+  await pass(60_000);
+  return { checks, verdict: await checking };
 }
 
 describe('checkAll', () => {
