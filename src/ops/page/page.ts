@@ -13,13 +13,12 @@ import { causesView } from './causes-view.ts';
 import { deliveriesView, deliveryView } from './deliveries-view.ts';
 import { STATE_NAMES } from './cause-view.ts';
 import type { Status } from '../../mirror/queries/status.ts';
-import { quantity } from './parts.ts';
+import { EVERY_MS, quantity } from './parts.ts';
 import { overviewView, unreadableView } from './overview-view.ts';
 import { spanOf } from './plots-view.ts';
 import { problemsNav } from './problems-view.ts';
-import { problemPages, PROBLEMS_LINK } from './problems.ts';
+import { problemPages, PROBLEMS_LINK, type PageContext, type ShowPage } from './problems.ts';
 import { runsView, RUNS_SHOWN, runView } from './runs-view.ts';
-import { EVERY_MS, type PageContext, type ShowPage } from './show-page.ts';
 import { readStockSearch, stockView } from './stock-view.ts';
 import { variantPage, variantTitle } from './variant-view.ts';
 

@@ -4,6 +4,9 @@ import { MOST_COUNTED } from '../../mirror/file/suspicion.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { WarehouseNames } from '../shared/words.ts';
 
+/** Interval at which an open page shows itself again. */
+export const EVERY_MS = 2_000;
+
 /** `2026-11-21 18:26:05 UTC`; a script converts it to the reader's time zone. */
 export function instant(atMs: number): Html {
   const iso = new Date(atMs).toISOString();

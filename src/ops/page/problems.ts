@@ -1,15 +1,32 @@
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
+import type { Html } from '../../web/html.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
 import { decisionSchema } from '../shared/shapes.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { DIFFERENCES_SHOWN, differencesView } from './differences-view.ts';
 import { failingView, heldView, OPEN_READS_SHOWN, problemsNav } from './problems-view.ts';
-import type { PageContext, ShowPage } from './show-page.ts';
 
 export const PROBLEMS_LINK = '/problems/held';
+
+export type PageContext = Context<OpsEnv>;
+
+interface Content {
+  readonly title: string;
+  /** The link of the navigation that leads here. */
+  readonly at: string;
+  readonly main: Html;
+  /** The text of the search. */
+  readonly query?: string;
+}
+
+export type ShowPage = (
+  c: PageContext,
+  content: Content,
+  status?: 200 | 400 | 403 | 404 | 503,
+) => Response | Promise<Response>;
 
 /** @param show shows the content in the frame of the page. */
 export function problemPages(deps: OpsDeps, show: ShowPage): Hono<OpsEnv> {

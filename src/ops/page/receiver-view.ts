@@ -6,7 +6,7 @@ import type { Html } from '../../web/html.ts';
 import type { Verdict } from '../state/state.ts';
 import { causesView } from './causes-view.ts';
 import { causeView, STATE_NAMES } from './cause-view.ts';
-import { EVERY_MS } from './show-page.ts';
+import { EVERY_MS } from './parts.ts';
 
 interface Shown {
   readonly nowMs: number;
