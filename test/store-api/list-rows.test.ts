@@ -1,7 +1,6 @@
 /** Paged lists yield every row once. test/reconcile/catalogue-scan.test.ts changes the list meanwhile. */
 import { expect, test } from 'vitest';
 import { allProducts } from '../../src/store-api/all-rows.ts';
-import { listRows } from '../../src/store-api/endpoints/list-pages.ts';
 import { connected, failureOf } from './connection.ts';
 import { sendJson } from './stub-service.ts';
 
@@ -29,16 +28,21 @@ test('allProducts reads every page by ascending id', async () => {
   );
 });
 
-const row = (id: number) => ({ id: String(id) });
-test.each<[string, (offset: number) => { id: string }[]]>([
+const row = (id: number) => ({ id: String(id), name: `p${id}` });
+test.each<[string, (offset: number) => { id: string; name: string }[]]>([
   ['repeats its first page', () => [row(1), row(2)]],
   ['is empty and says there is more', () => []],
   ['says there is more after its end', (offset) => [row(1), row(2), row(3)].slice(offset)],
   ['repeats one product', () => [row(1)]],
 ])('rejects an endless list that %s', async (_how, rowsAt) => {
-  const readPage = (offset: number) => Promise.resolve({ rows: rowsAt(offset), hasMore: true });
-  expect(await failureOf(idsOf(listRows('/v1/list', readPage)))).toMatchObject({
+  const { service, client } = await connected();
+  service.answer(LIST, (response, request) => {
+    const { offset } = JSON.parse(request.body) as { offset: number };
+    sendJson(response, 200, { products: rowsAt(offset), has_more: true });
+  });
+  expect(await failureOf(idsOf(allProducts(client)))).toMatchObject({
     kind: 'contract',
-    endpoint: '/v1/list',
+    endpoint: LIST,
+    description: expect.stringMatching(/more but bring nothing new|no steady order/),
   });
 });

@@ -62,17 +62,3 @@ export async function* listPages<Row extends { readonly id: string }, Page exten
     yield { ...page, next: { offset, lastId: overlaps ? (ids.at(-1) ?? null) : null } };
   }
 }
-
-export async function* listRows<Row extends { readonly id: string }>(
-  endpoint: string,
-  readPage: (offset: number) => Promise<ListPage<Row>>,
-): AsyncGenerator<Row, void, undefined> {
-  const seen = new Set<string>();
-  for await (const { rows } of listPages(endpoint, readPage)) {
-    for (const row of rows) {
-      if (seen.has(row.id)) continue;
-      seen.add(row.id);
-      yield row;
-    }
-  }
-}
