@@ -1,7 +1,7 @@
 /** Once a second, the mirror takes over what the receiver says, and shows its readers that it lives. */
 import { reportOf, type InboxView } from '../inbox/inbox-view.ts';
 import type { ReceiverRow } from '../inbox/inbox-file.ts';
-import { createLimitedLog, type Logger } from '../platform/log.ts';
+import type { Logger } from '../platform/log.ts';
 
 interface HeartbeatDeps {
   readonly inbox: Pick<InboxView, 'receiver'>;
@@ -22,13 +22,12 @@ export interface HeartbeatTimer {
 
 export function startHeartbeat(deps: HeartbeatDeps): HeartbeatTimer {
   const { inbox, followReceiver, onReceiver, show, log } = deps;
-  const failed = createLimitedLog((fields) =>
-    log.debug(fields, 'the heartbeat could not be written into the mirror’s file'),
-  );
   let showing: Promise<void> | null = null;
   // It is applied after the inbox, so a time that may have been missed is known before readers see the heartbeat.
   const showNow = (): Promise<void> =>
-    show(Date.now()).catch((error: unknown) => failed('failures', { err: error }));
+    show(Date.now()).catch((error: unknown) =>
+      log.debug({ err: error }, 'the heartbeat could not be written into the mirror’s file'),
+    );
   const beat = (): Promise<void> => {
     followReceiver();
     onReceiver(inbox.receiver());
