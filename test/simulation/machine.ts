@@ -17,7 +17,7 @@ import type { HostTime } from '../../src/platform/host-time.ts';
 import type { Unread } from '../../src/platform/listen.ts';
 import type { Thread } from '../../src/platform/thread.ts';
 import type { ApplyThread } from '../../src/mirror/mirror.ts';
-import { serveApply } from '../../src/mirror/writer/serve-apply.ts';
+import { ApplyServer } from '../../src/mirror/writer/serve-apply.ts';
 import { Disk, type DiskUser, type OnOpen } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import { HOSTS, type GlobalTime } from './globals.ts';
@@ -73,7 +73,7 @@ export interface MachineOptions {
   };
 }
 
-type ApplyOwner = Parameters<typeof serveApply>[0];
+type ApplyOwner = ConstructorParameters<typeof ApplyServer>[0];
 
 interface App {
   readonly fetch: (request: Request, bindings: unknown) => Response | Promise<Response>;
@@ -342,7 +342,9 @@ export class Machine {
           const beganMs = host.sinceBootMs();
           const now = (): number => opening.nowMs + host.sinceBootMs() - beganMs;
           const thread: ApplyThread = startFakeThread(time, life, applying, (owner: ApplyOwner) =>
-            serveApply(owner, () => this.disk.openMirror({ ...opening, now }, user, this.#options.onOpen)),
+            new ApplyServer(owner).start(() =>
+              this.disk.openMirror({ ...opening, now }, user, this.#options.onOpen),
+            ),
           );
           return this.#watched({
             ...thread,

@@ -3,7 +3,7 @@ import { hostTime } from '../../platform/host-time.ts';
 import { lagBehind, ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
 import type { FileOpening } from '../start.ts';
-import { openOwnMirror, serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
+import { ApplyServer, openOwnMirror, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
 
 lagBehind();
 collectOnceLoaded();
@@ -12,4 +12,4 @@ const { owner, options } = ownerOfThread<Request<ApplyCalls>, Reply<ApplyEvent>>
 const { path, sinceBootMs, ...opening } = options as FileOpening & { path: string; sinceBootMs: number };
 const host = hostTime();
 const now = (): number => opening.nowMs + host.sinceBootMs() - sinceBootMs;
-serveApply(owner, () => openOwnMirror(path, { ...opening, now }));
+new ApplyServer(owner).start(() => openOwnMirror(path, { ...opening, now }));

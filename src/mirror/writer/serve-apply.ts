@@ -147,11 +147,7 @@ const CHECK_EVERY_MS = 1_000;
 /** Time at a stop for the rest of the inbox. */
 const CLOSE_WITHIN_MS = 1_000;
 
-export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () => OwnMirror): void {
-  new ApplyServer(owner).start(open);
-}
-
-class ApplyServer {
+export class ApplyServer {
   readonly #owner: Answering<ApplyCalls, ApplyEvent>;
   /** null before the opening, and after a failure or the close. */
   #own: OwnMirror | null = null;
