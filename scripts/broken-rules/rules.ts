@@ -157,7 +157,7 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
         from: 'this.#afterRefusals.begin(nowMs);',
         to: `this.#afterRefusals.begin(nowMs);
     const missed = { why: 'port_closed', sinceMs: null, untilMs: nowMs, variantIds: null } as const;
-    await this.#deps.databases.writer.append({ kind: 'missed', atMs: nowMs, ...missed });`,
+    await this.#deps.mirror.append({ kind: 'missed', atMs: nowMs, ...missed });`,
       },
     ],
     from: 11,

@@ -49,28 +49,27 @@ export async function startMirrorHost(
   const receiver = runsReceiver(config)
     ? await (platform.receiverThread?.(events) ?? runReceiverHere())
     : null;
-  const mirror = openMirror({ config, log, platform, monitor });
-  const { databases, reconciler, now } = mirror;
-  const { reader, writer } = databases;
-  arrived = () => databases.mirror.arrived();
-  const unwatch = receiver === null ? databases.inbox.watch(arrived) : () => undefined;
-  const sampler = new StateSampler({ reader, now, log });
-  const timeline = new Timeline({ reader, writer, sampler, now, log });
+  const opened = openMirror({ config, log, platform, monitor });
+  const { mirror, inbox, reconciler, now } = opened;
+  arrived = () => mirror.arrived();
+  const unwatch = receiver === null ? inbox.watch(arrived) : () => undefined;
+  const sampler = new StateSampler({ reader: mirror, now, log });
+  const timeline = new Timeline({ reader: mirror, writer: mirror, sampler, now, log });
   const alerts = alertSender(config, now, log);
   const watch = monitor.watch({
-    databases,
+    mirror,
     sampler,
     hasStream: config.stream !== null,
     operator: reconciler,
     now,
     log,
     plotted: timeline,
-    isReady: () => hasCaughtUp(databases.inbox.receiver()),
+    isReady: () => hasCaughtUp(inbox.receiver()),
     observed: alerts?.observe,
   });
   const heartbeat = startHeartbeat({
-    inbox: databases.inbox,
-    followReceiver: mirror.followReceiver,
+    inbox,
+    followReceiver: opened.followReceiver,
     onReceiver: (row) => {
       const news = monitor.receive(row);
       if (row !== null && news !== null) reconciler.heard(row, news, reportOf(row)?.stream ?? null);
@@ -84,12 +83,12 @@ export async function startMirrorHost(
     // First, because the private listener waits for its long answers, which end now.
     stopping.abort();
     watch.stop();
-    // Before the mirror may be closed: otherwise each read under way would fail. `mirror.close` awaits it.
+    // Before the mirror may be closed: otherwise each read under way would fail. `opened.close` awaits it.
     reconciler.stop().catch(() => undefined);
     // Before the mirror: it still applies what is being received, and answers what was asked.
     await Promise.all([receiver?.stop(), ops?.stop(DRAIN_MS)]);
     // From here on, nothing new arrives, and only this stop writes to the mirror.
-    const tooLong = setTimeout(() => void databases.mirror.close(), LAST_COMMANDS_MS);
+    const tooLong = setTimeout(() => void mirror.close(), LAST_COMMANDS_MS);
     unwatch();
     // After the receiver, whose last report the mirror shows from now on.
     await heartbeat.stop();
@@ -97,7 +96,7 @@ export async function startMirrorHost(
     await sampler.stop();
     alerts?.stop();
     await timeline.stop();
-    await mirror.close();
+    await opened.close();
     // Last, because the inbox must be closed after its readers, of which the mirror is one.
     await receiver?.close();
     clearTimeout(tooLong);
@@ -107,8 +106,8 @@ export async function startMirrorHost(
     const { createOpsApp } = await loading;
     const app = createOpsApp({
       ...optionsOfOps(config),
-      reader,
-      writer,
+      reader: mirror,
+      writer: mirror,
       operator: reconciler,
       metrics: monitor.registry,
       state: sampler,
@@ -124,11 +123,8 @@ export async function startMirrorHost(
     reconciler.start();
     const { clockAheadMs } = monitor;
     const { retentionDays } = config;
-    void prunePeriodically(
-      { mirror: databases.mirror, now, clockAheadMs, log, retentionDays },
-      stopping.signal,
-    );
-    const isOpen = databases.mirror.tried.then(() => heartbeat.beat()).then(() => true);
+    void prunePeriodically({ mirror, now, clockAheadMs, log, retentionDays }, stopping.signal);
+    const isOpen = mirror.tried.then(() => heartbeat.beat()).then(() => true);
     if (!(await Promise.race([isOpen, wait(MIRROR_WAIT_MS, false, { ref: false })]))) {
       log.warn('the mirror is still being opened; deliveries are accepted meanwhile');
     }

@@ -1,21 +1,28 @@
-/** The mirror without its listeners: databases, client of the store, and reconciler. */
+/** The mirror without its listeners: its file, the inbox, client of the store, and reconciler. */
 import { scryptSync } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import type { ReceiverRow } from '../inbox/inbox-file.ts';
+import { openInboxReader, type ReceiverRow } from '../inbox/inbox-file.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
+import { Mirror, type MirrorFiles } from '../mirror/mirror.ts';
+import { openForQueries } from '../mirror/reader/open-for-queries.ts';
 import { SharedClock } from '../mirror/shared-clock.ts';
-import { openDatabases, realFiles, type Databases, type DatabaseFiles } from '../mirror/databases.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import { hostTime, type HostTime } from '../platform/host-time.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { ClockReading } from '../platform/own-clock.ts';
+import { startThread } from '../platform/thread.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { connectService } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import { ownFile } from '../sqlite/database-files.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
+import type { Db } from '../sqlite/open.ts';
+
+interface DatabaseFiles extends MirrorFiles {
+  openInbox(): Db;
+}
 
 export interface MirrorPlatform {
   readonly files: (path: string) => DatabaseFiles;
@@ -25,12 +32,23 @@ export interface MirrorPlatform {
   readonly host: HostTime;
 }
 
+export function realFiles(path: string): DatabaseFiles {
+  const { sinceBootMs } = hostTime();
+  return {
+    apply: (opening) =>
+      startThread('mirror/writer/apply-thread', { path, ...opening, sinceBootMs: sinceBootMs() }),
+    openReader: () => openForQueries(path),
+    openInbox: () => openInboxReader(path),
+  };
+}
+
 export function realMirror(): MirrorPlatform {
   return { files: realFiles, connect: connectService, random: Math.random, host: hostTime() };
 }
 
 export interface OpenMirror {
-  readonly databases: Databases;
+  readonly mirror: Mirror;
+  readonly inbox: InboxView;
   readonly reconciler: Reconciler;
   /** The own clock, epoch ms. */
   readonly now: () => number;
@@ -53,7 +71,8 @@ export function openMirror({ config, log, platform, monitor }: MirrorOptions): O
   const fingerprints = service.webhookSecrets.map((secret) => fingerprintOf(secret, service.clientId));
   const clock = new SharedClock(platform.host, clockOf(files));
   const { now } = clock;
-  const databases = openDatabases(
+  const inbox = new InboxView(() => files.openInbox());
+  const mirror = new Mirror(
     files,
     {
       onOpened: (newEpoch) => {
@@ -66,8 +85,8 @@ export function openMirror({ config, log, platform, monitor }: MirrorOptions): O
         }
         const names = Object.fromEntries(config.warehouseNames);
         // If the mirror fails before these are applied, the next opening repeats them.
-        databases.mirror.command('nameWarehouses', { names }).catch(() => undefined);
-        databases.mirror.append({ kind: 'secrets', atMs: now(), fingerprints }).catch(() => undefined);
+        mirror.command('nameWarehouses', { names }).catch(() => undefined);
+        mirror.append({ kind: 'secrets', atMs: now(), fingerprints }).catch(() => undefined);
       },
       onFault: (fault) => {
         if (fault === null) log.warn('the mirror works again');
@@ -81,6 +100,7 @@ export function openMirror({ config, log, platform, monitor }: MirrorOptions): O
     },
     now,
   );
+  mirror.open();
   const { client, tokens } = platform.connect({
     baseUrl: service.baseUrl,
     clientId: service.clientId,
@@ -96,7 +116,7 @@ export function openMirror({ config, log, platform, monitor }: MirrorOptions): O
     now,
   });
   const reconciler = new Reconciler({
-    databases,
+    mirror,
     client,
     tokens,
     now,
@@ -109,22 +129,24 @@ export function openMirror({ config, log, platform, monitor }: MirrorOptions): O
     schedules,
   });
   const factLog = new FactLog(log);
-  databases.mirror.onApplied(({ reports }) => {
+  mirror.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.log(fact, seq);
   });
   return {
-    databases,
+    mirror,
+    inbox,
     reconciler,
     now,
     followReceiver: () => {
-      if (!clock.follow(readingOf(databases.inbox.receiver()))) return;
+      if (!clock.follow(readingOf(inbox.receiver()))) return;
       log.error('the clock steps back, because it was ahead: the mirror is opened again');
-      databases.mirror.reopen(new SqliteFault('closed', 'the clock was ahead, and steps back'));
+      mirror.reopen(new SqliteFault('closed', 'the clock was ahead, and steps back'));
     },
     async close(): Promise<void> {
       await reconciler.stop();
       await client.close();
-      await databases.close();
+      await mirror.close();
+      inbox.close();
     },
   };
 }

@@ -31,7 +31,7 @@ export async function startReceiverHost(
   const now = Date.now;
   const alerts = alertSender(config, now, log);
   const watch = monitor.watch({
-    databases: null,
+    mirror: null,
     sampler: null,
     operator: null,
     hasStream: config.stream !== null,

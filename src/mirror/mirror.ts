@@ -234,6 +234,7 @@ export class Mirror {
         this.#damaged = null;
         this.#position = event.position;
         this.#tried.resolve();
+        this.arrived();
         this.#events.onOpened(event.newEpoch);
         return;
       case 'applied':

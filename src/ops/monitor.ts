@@ -11,7 +11,7 @@ import {
   type ReceiverReport,
   type ReportedSince,
 } from '../inbox/report.ts';
-import type { Databases } from '../mirror/databases.ts';
+import type { MirrorReader, MirrorWriter } from '../mirror/mirror.ts';
 import type { PlainError } from '../sqlite/errors.ts';
 import { createCounting } from './metrics/counting.ts';
 import { registerDurations } from './metrics/durations.ts';
@@ -24,7 +24,7 @@ import type { Timeline } from './state/timeline.ts';
 
 interface WatchedMirror {
   /** null on a host that only receives. */
-  readonly databases: Pick<Databases, 'reader' | 'writer'> | null;
+  readonly mirror: (MirrorReader & MirrorWriter) | null;
   readonly sampler: Pick<StateSampler, 'last'> | null;
   readonly operator: Pick<Operator, 'blocked' | 'verificationBound'> | null;
   readonly hasStream: boolean;
@@ -110,7 +110,7 @@ export class Monitor {
   };
 
   watch({
-    databases,
+    mirror,
     sampler,
     operator,
     hasStream,
@@ -122,8 +122,8 @@ export class Monitor {
   }: WatchedMirror): StateWatch {
     this.#plotted = plotted ?? null;
     const state = new StateWatch({
-      reader: databases?.reader ?? null,
-      writer: databases?.writer ?? null,
+      reader: mirror,
+      writer: mirror,
       now,
       log,
       blocked: () => operator?.blocked ?? null,
@@ -139,7 +139,7 @@ export class Monitor {
       mirror: () => state.shown(),
     }));
     if (hasStream) createStreamGauges(this.registry, now, () => this.#report?.stream ?? null);
-    databases?.writer.onApplied(({ reports }) => {
+    mirror?.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) this.#counting.countFact(fact, now());
     });
     this.#state = state;

@@ -12,7 +12,7 @@ const BY_ID = { sort_by: 'id', sort_order: 'asc' } as const;
 
 /** Resolves once the whole list is recorded. @throws SqliteFault, ServiceError, the signal's reason. */
 export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSignal): Promise<void> {
-  const { databases, now } = deps;
+  const { mirror, now } = deps;
   const gaps = new Map<number, ListGap>();
   let { listGap } = run;
   const readPage = async (offset: number) => {
@@ -24,14 +24,14 @@ export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSi
   };
   const from = { offset: run.listOffset, lastId: run.listLastId };
   for await (const { rows, total, sentAtMs, next } of listPages(PRODUCT_LIST_ENDPOINT, readPage, from)) {
-    const productIds = await databases.reader.ask('absentProducts', { productIds: rows.map(({ id }) => id) });
+    const productIds = await mirror.ask('absentProducts', { productIds: rows.map(({ id }) => id) });
     if (productIds.length > 0) {
-      await databases.writer.append({ kind: 'listed', atMs: now(), sentAtMs, productIds, lookup: false });
+      await mirror.append({ kind: 'listed', atMs: now(), sentAtMs, productIds, lookup: false });
     }
     if (next === null && listGap === null) {
-      await databases.writer.append({ kind: 'list_completed', atMs: now(), sentAtMs: run.startedAtMs });
+      await mirror.append({ kind: 'list_completed', atMs: now(), sentAtMs: run.startedAtMs });
     }
-    await databases.writer.command('checkpointRun', {
+    await mirror.command('checkpointRun', {
       ...run,
       listOffset: next?.offset ?? run.listOffset,
       listLastId: next?.lastId ?? null,

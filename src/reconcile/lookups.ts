@@ -59,9 +59,9 @@ export class Lookups {
   /** Takes the next step unless one is under way. To be called often. @throws SqliteFault */
   async check(): Promise<void> {
     if (this.#underWay !== null) return;
-    const { databases, now } = this.#deps;
+    const { mirror, now } = this.#deps;
     const nowMs = now();
-    const facts = await databases.reader.ask('searchFacts', { nowMs });
+    const facts = await mirror.ask('searchFacts', { nowMs });
     if (facts === null) return;
     // After a step back of the clock, a page from before it would seem to be newer than every variant.
     if (this.#pagedFromMs > nowMs) this.#pagedFromMs = EARLIEST_MS;
@@ -101,23 +101,23 @@ export class Lookups {
 
   /** @param latestMs the last variant was named then. */
   async #page(latestMs: number): Promise<void> {
-    const { databases, now } = this.#deps;
+    const { mirror, now } = this.#deps;
     const fromMs = now();
     const first = { offset: 0, limit: PAGE };
     const { rows, sentAtMs } = await readRows(this.#deps, BY_EDIT, first, this.#signal);
-    const productIds = await databases.reader.ask('unreadSince', {
+    const productIds = await mirror.ask('unreadSince', {
       productIds: rows.map(({ id }) => id),
       sinceMs: latestMs + REPLICA_LAG_MS,
     });
     if (productIds.length > 0) {
-      await databases.writer.append({ kind: 'listed', atMs: now(), sentAtMs, productIds, lookup: true });
+      await mirror.append({ kind: 'listed', atMs: now(), sentAtMs, productIds, lookup: true });
     }
     this.#pagedFromMs = fromMs;
   }
 
   async #miss({ missed, sweptFromMs }: SearchFacts): Promise<void> {
-    const { databases, now } = this.#deps;
-    await databases.writer.append({
+    const { mirror, now } = this.#deps;
+    await mirror.append({
       kind: 'lookup_missed',
       atMs: now(),
       sentAtMs: sweptFromMs,

@@ -8,7 +8,7 @@ import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import { isHint, type ReportedSince, type StreamReport } from '../inbox/report.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
-interface ProbeDeps extends Pick<ReadingDeps, 'databases' | 'now'> {
+interface ProbeDeps extends Pick<ReadingDeps, 'mirror' | 'now'> {
   /** The share of the store's rate that probes may have. */
   readonly maxReadsPerSecond: number;
 }
@@ -82,9 +82,9 @@ export class Probe {
 
   /** Begins what is due. Call it often. @throws SqliteFault */
   async check(): Promise<void> {
-    const { databases, now } = this.#deps;
+    const { mirror, now } = this.#deps;
     await this.#sortClaims();
-    const facts = await databases.reader.ask('wayIn');
+    const facts = await mirror.ask('wayIn');
     const nowMs = now();
     // While no receiver listens, a time that was missed is written down.
     if (this.#heardAtMs === null || nowMs - this.#heardAtMs > HEARD_WITHIN_MS) return;
@@ -95,7 +95,7 @@ export class Probe {
     const silentMs = silentFromMs(facts);
     const isSilent = silentMs !== null && nowMs >= silentMs;
     if (facts.untold !== null && nowMs >= untoldDueAtMs(facts.untold)) {
-      await databases.writer.append({ kind: 'untold_due', atMs: nowMs });
+      await mirror.append({ kind: 'untold_due', atMs: nowMs });
     }
     if (this.#left.length > 0) return;
     if (this.#isRefusing && this.#afterRefusals.isOver(nowMs)) await this.#afterRefusal(nowMs);
@@ -135,7 +135,7 @@ export class Probe {
     if (claims.length === 0) return;
     this.#newClaims = [];
     const variantIds = [...new Set(claims.map(({ variantId }) => variantId))];
-    const shown = await this.#deps.databases.reader.ask('productsOfVariants', { variantIds });
+    const shown = await this.#deps.mirror.ask('productsOfVariants', { variantIds });
     const productOf = new Map(shown.map(({ variantId, productId }) => [variantId, productId]));
     for (const claim of claims) {
       const productId = productOf.get(claim.variantId);
@@ -172,7 +172,7 @@ export class Probe {
   }
 
   #latestOnce(): Promise<string[]> {
-    return this.#deps.databases.reader.ask('latestChanged', { limit: MANY });
+    return this.#deps.mirror.ask('latestChanged', { limit: MANY });
   }
 
   /** It is proven that webhooks are missing: the next one ends it. */

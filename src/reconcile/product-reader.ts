@@ -6,13 +6,13 @@ import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { isFinal, ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
-import type { Databases } from '../mirror/databases.ts';
+import type { MirrorReader, MirrorWriter } from '../mirror/mirror.ts';
 import type { Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ReadingDeps {
-  readonly databases: Pick<Databases, 'reader' | 'writer'>;
+  readonly mirror: MirrorReader & MirrorWriter;
   readonly client: CatalogueClient;
   readonly throttle: Throttle;
   readonly now: () => number;
@@ -26,14 +26,14 @@ const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
 /** @returns the effects of the answer. @throws ServiceError, SqliteFault */
 export async function readProduct(
-  { databases, client, throttle, now }: Omit<ReadingDeps, 'random' | 'log'>,
+  { mirror, client, throttle, now }: Omit<ReadingDeps, 'random' | 'log'>,
   productId: string,
   claims: readonly Claim[],
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
   const answer = await throttle.send(() => client.productDetail(productId, { signal }));
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
-  const { facts } = await databases.writer.append({
+  const { facts } = await mirror.append({
     kind: 'read',
     atMs: Math.max(now(), receivedAtMs),
     productId,
@@ -59,7 +59,7 @@ export function isFaultOfMirror(error: unknown): boolean {
  * @returns true if the read waits for a schedule or an operator.
  */
 export async function recordFailure(
-  deps: Pick<ReadingDeps, 'databases' | 'now' | 'random'>,
+  deps: Pick<ReadingDeps, 'mirror' | 'now' | 'random'>,
   { productId, priority }: { readonly productId: string; readonly priority: number },
   error: unknown,
   answeredAtMs: number,
@@ -67,8 +67,8 @@ export async function recordFailure(
   const kind = error instanceof ServiceError ? error.kind : null;
   // These hold back every read and are not the product's fault.
   if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
-  const { databases, now, random } = deps;
-  const before = await databases.reader.ask('failureOf', { productId });
+  const { mirror, now, random } = deps;
+  const before = await mirror.ask('failureOf', { productId });
   const attempts = before.attempts + 1;
   // A failure while the store answers nothing is not the product's fault.
   const faults = before.faults + (before.failedAtMs === null || answeredAtMs > before.failedAtMs ? 1 : 0);
@@ -76,7 +76,7 @@ export async function recordFailure(
   const parked = error instanceof ServiceError && isFinal(error);
   const retryAfterMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
   const atMs = now();
-  await databases.writer.command('failRead', {
+  await mirror.command('failRead', {
     atMs,
     productId,
     priority,

@@ -60,7 +60,7 @@ export class ReadQueue {
       } catch (error) {
         if (this.#isStopped()) return;
         // A fault of the mirror is logged once, by its owner.
-        if (this.#deps.databases.writer.fault === null) {
+        if (this.#deps.mirror.fault === null) {
           this.#deps.log.error({ err: error }, 'the mirror could not list the due reads; trying again');
         }
         this.#heldUntilMs = performance.now() + DATABASE_TROUBLE_MS;
@@ -88,10 +88,10 @@ export class ReadQueue {
   }
 
   async #startDue(limit: number): Promise<number> {
-    const { databases, now, verification, probe } = this.#deps;
+    const { mirror, now, verification, probe } = this.#deps;
     const nowMs = now();
     const isTurn = this.#sinceTurn >= TURN_EVERY - 1;
-    const { due, scheduled } = await databases.reader.ask('nextReads', {
+    const { due, scheduled } = await mirror.ask('nextReads', {
       nowMs,
       limit,
       exclude: [...this.#underWay.keys()],

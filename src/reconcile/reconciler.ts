@@ -106,8 +106,8 @@ export class Reconciler {
   }
 
   start(): void {
-    const { databases, schedules, log } = this.#deps;
-    this.#unlisten = databases.writer.onApplied(({ reports }) => {
+    const { mirror, schedules, log } = this.#deps;
+    this.#unlisten = mirror.onApplied(({ reports }) => {
       const isLoss = ({ kind }: Fact): boolean => kind === 'gap_proved' || kind === 'loss_suspected';
       if (reports.some(({ facts }) => facts.some(isLoss))) this.#verification.noteLoss();
     });
@@ -115,9 +115,7 @@ export class Reconciler {
     this.#ticking = this.#tick();
     log.info(nextTimes(schedules), 'the schedules run next at these times');
     this.#schedule(schedules.resyncCron, 'resync', () => this.#beginScan('scheduled'));
-    this.#schedule(schedules.reconcileCron, 'retries', () =>
-      databases.writer.command('retryFailures', undefined),
-    );
+    this.#schedule(schedules.reconcileCron, 'retries', () => mirror.command('retryFailures', undefined));
   }
 
   #schedule(pattern: string | null, job: string, run: () => Promise<unknown>): void {
@@ -147,7 +145,7 @@ export class Reconciler {
   async resync(productIds: readonly string[] | null, decision: RemovalDecision | null): Promise<OrderedRun> {
     await this.#deps.tokens.retryCredentials();
     this.#throttle.release();
-    const { databases, now } = this.#deps;
+    const { mirror, now } = this.#deps;
     const run = await this.#begin(() =>
       productIds === null
         ? beginCatalogueRun(this.#deps, 'operator')
@@ -155,7 +153,7 @@ export class Reconciler {
     );
     if (decision !== null) {
       const allowed = { ...decision, productIds, runId: run.id };
-      await databases.writer.append({ kind: 'allow_removals', atMs: now(), ...allowed });
+      await mirror.append({ kind: 'allow_removals', atMs: now(), ...allowed });
     }
     return run;
   }
@@ -197,7 +195,7 @@ export class Reconciler {
         await this.#wait(TICK_MS);
       } catch (error) {
         if (this.#isStopped()) return;
-        if (this.#deps.databases.writer.fault === null) {
+        if (this.#deps.mirror.fault === null) {
           this.#deps.log.error({ err: error }, 'the runs could not be updated; trying again');
         }
         await this.#wait(TROUBLE_MS);
@@ -216,7 +214,7 @@ export class Reconciler {
   async #followRuns(): Promise<void> {
     const startedMs = performance.now();
     if (startedMs < this.#countAgainMs) return;
-    for (const run of await this.#deps.databases.reader.ask('runningRuns')) {
+    for (const run of await this.#deps.mirror.ask('runningRuns')) {
       this.#scan(run);
       await followRun(this.#deps, run);
     }
@@ -247,9 +245,9 @@ export class Reconciler {
   }
 
   async #doChores(): Promise<void> {
-    const { databases, now } = this.#deps;
-    if (await databases.reader.ask('areBundlesDue', { nowMs: now() })) {
-      await databases.writer.append({ kind: 'bundles_due', atMs: now() });
+    const { mirror, now } = this.#deps;
+    if (await mirror.ask('areBundlesDue', { nowMs: now() })) {
+      await mirror.append({ kind: 'bundles_due', atMs: now() });
     }
     await this.#verification.check();
     await this.#lookups.check();

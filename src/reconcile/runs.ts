@@ -3,7 +3,7 @@ import { isIsolated, RUN_PRIORITY, type Run, type RunKind } from '../core/runs.t
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
-type RunDeps = Pick<ReadingDeps, 'databases' | 'now' | 'log'>;
+type RunDeps = Pick<ReadingDeps, 'mirror' | 'now' | 'log'>;
 
 export interface OrderedRun extends Run {
   /** Already under way: it does not repeat its earlier reads. */
@@ -18,8 +18,8 @@ const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downti
  * covers it (docs/architecture.md#what-may-have-been-missed). Idempotent: the database alone decides.
  */
 export async function beginRunAfterBarrier(deps: RunDeps): Promise<OrderedRun | null> {
-  const { databases, now, log } = deps;
-  const due = await databases.reader.ask('runAfterBarrier', { nowMs: now() });
+  const { mirror, now, log } = deps;
+  const due = await mirror.ask('runAfterBarrier', { nowMs: now() });
   if (due === null) return null;
   if (due.kind === 'downtime') {
     log.warn(
@@ -44,8 +44,8 @@ export async function beginCatalogueRun(
   kind: RunKind,
   readAfterMs?: number,
 ): Promise<OrderedRun> {
-  const { databases, now, log } = deps;
-  const { running, products } = await databases.reader.ask('catalogueOutlook');
+  const { mirror, now, log } = deps;
+  const { running, products } = await mirror.ask('catalogueOutlook');
   if (AFTER_SILENCE.has(kind)) {
     // The list may have changed during the downtime: a new scan covers an earlier one.
     for (const run of running) {
@@ -60,12 +60,12 @@ export async function beginCatalogueRun(
     const urgent = running.find((run) => run.kind === kind || isUrgent(run));
     // A run that a killed process left may have read everything: it would end without a read.
     if (urgent !== undefined && !(await followRun(deps, urgent))) {
-      if (kind === 'operator') await databases.writer.command('retryFailures', undefined);
+      if (kind === 'operator') await mirror.command('retryFailures', undefined);
       return { ...urgent, joined: true };
     }
   }
   const startedAtMs = now();
-  const run = await beginRun(databases, {
+  const run = await beginRun(mirror, {
     run: kind,
     atMs: startedAtMs,
     readAfterMs: readAfterMs ?? (kind === 'search' ? EARLIEST_MS : startedAtMs),
@@ -80,16 +80,16 @@ export async function beginCatalogueRun(
 }
 
 export async function beginProductRun(deps: RunDeps, productIds: readonly string[]): Promise<OrderedRun> {
-  const { databases, now, log } = deps;
+  const { mirror, now, log } = deps;
   const startedAtMs = now();
-  await databases.writer.append({
+  await mirror.append({
     kind: 'request_reads',
     atMs: startedAtMs,
     reason: 'operator',
     productIds,
     variantIds: [],
   });
-  const run = await beginRun(databases, {
+  const run = await beginRun(mirror, {
     run: 'products',
     atMs: startedAtMs,
     readAfterMs: startedAtMs,
@@ -105,18 +105,18 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
  * @returns true if it has ended.
  */
 export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
-  const { databases, now, log } = deps;
+  const { mirror, now, log } = deps;
   const { id, startedAtMs, readAfterMs, productIds } = run;
-  const remaining = await databases.writer.command('progressRun', { id, startedAtMs, nowMs: now() });
+  const remaining = await mirror.command('progressRun', { id, startedAtMs, nowMs: now() });
   if (remaining === null) return true;
   const { unread, givenUp, total } = remaining;
   if (!run.listDone || unread > givenUp || readAfterMs > now()) return false;
   const isDone = givenUp === 0 || (productIds === null && isIsolated(givenUp, total));
   const error = isDone
-    ? await absenceIn(databases, run)
+    ? await absenceIn(mirror, run)
     : `${givenUp} products could not be read from the store; see the log and the status`;
   await endRun(deps, run, error);
-  const ended = await databases.reader.ask('runById', { id });
+  const ended = await mirror.ask('runById', { id });
   log.info(
     { runId: id, kind: run.kind, products: ended?.done, givenUp, differences: ended?.differences },
     'the run has ended',
@@ -128,11 +128,11 @@ const NAMED = 5;
 
 /** A product that the store does not have is probably a typing error of the operator. */
 async function absenceIn(
-  databases: ReadingDeps['databases'],
+  mirror: ReadingDeps['mirror'],
   { productIds, allowedBy }: Run,
 ): Promise<string | null> {
   if (productIds === null || allowedBy !== null) return null;
-  const absent = await databases.reader.ask('absentProducts', { productIds });
+  const absent = await mirror.ask('absentProducts', { productIds });
   if (absent.length === 0) return null;
   const more = absent.length > NAMED ? ` and ${absent.length - NAMED} more` : '';
   return (
@@ -142,9 +142,9 @@ async function absenceIn(
 }
 
 /** Leaves the run's counters as the writer has them. */
-export async function endRun({ databases, now }: RunDeps, run: Run, error: string | null): Promise<void> {
+export async function endRun({ mirror, now }: RunDeps, run: Run, error: string | null): Promise<void> {
   const { id, kind, startedAtMs, productIds } = run;
-  await databases.writer.append({
+  await mirror.append({
     kind: 'run_ended',
     atMs: now(),
     runId: id,
@@ -155,10 +155,10 @@ export async function endRun({ databases, now }: RunDeps, run: Run, error: strin
 }
 
 async function beginRun(
-  databases: ReadingDeps['databases'],
+  mirror: ReadingDeps['mirror'],
   begun: Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>,
 ): Promise<Run> {
-  const { seq, facts } = await databases.writer.append({ kind: 'run_begun', ...begun });
+  const { seq, facts } = await mirror.append({ kind: 'run_begun', ...begun });
   const run = facts.find((fact) => fact.kind === 'run_begun')?.run;
   if (run === undefined) throw new Error(`the run of input ${seq} is not in the database`);
   return run;

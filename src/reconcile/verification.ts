@@ -2,7 +2,7 @@
 import type { VerificationBound } from '../core/verification-bound.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
-interface VerificationDeps extends Pick<ReadingDeps, 'databases' | 'now'> {
+interface VerificationDeps extends Pick<ReadingDeps, 'mirror' | 'now'> {
   readonly bound: VerificationBound;
   /** false: only losses cause scheduled reads. */
   readonly isOn: boolean;
@@ -32,9 +32,9 @@ export class Verification {
 
   /** Decides the rate. To be called often. @throws SqliteFault */
   async check(): Promise<void> {
-    const { databases, now, bound, isOn } = this.#deps;
+    const { mirror, now, bound, isOn } = this.#deps;
     const nowMs = now();
-    const { products, oldestReadAtMs } = await databases.reader.ask('verificationOutlook', { nowMs });
+    const { products, oldestReadAtMs } = await mirror.ask('verificationOutlook', { nowMs });
     const aimMs = AIM * bound.withinMs;
     // The clock may have stepped back since the loss.
     this.#lossAtMs = Math.min(this.#lossAtMs, nowMs);

@@ -29,22 +29,22 @@ function mirrorAt(path: string, host: HostTime = realMirror().host): OpenMirror 
 test('a mirror deleted before it read anything is read', async () => {
   const path = newPath();
   openInboxWriter(path).close();
-  const { databases, reconciler } = mirrorAt(path);
-  await databases.mirror.tried;
+  const { mirror, reconciler } = mirrorAt(path);
+  await mirror.tried;
   rmSync(path);
   reconciler.start();
-  const runs = () => databases.reader.ask('runningRuns').catch(() => []);
+  const runs = () => mirror.ask('runningRuns').catch(() => []);
   await eventually(async () => (await runs()).some(({ kind }) => kind === 'initial'), { what: 'a run' });
 });
 
 test('waits for an inbox, and says that a receiver must create it', async () => {
   const path = newPath();
-  const { databases } = mirrorAt(path);
-  await databases.mirror.tried;
-  expect(databases.mirror.fault).toMatchObject({ kind: 'unreachable' });
+  const { mirror } = mirrorAt(path);
+  await mirror.tried;
+  expect(mirror.fault).toMatchObject({ kind: 'unreachable' });
   openInboxWriter(path).close();
   const answers = () =>
-    databases.reader.ask('status').then(
+    mirror.ask('status').then(
       () => true,
       () => false,
     );
@@ -82,10 +82,10 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
       },
     });
   beat();
-  const { databases, now, followReceiver } = mirrorAt(path, host);
-  await databases.mirror.tried;
-  const { epoch: firstEpoch, ...facts } = await databases.reader.ask('stateFacts', { nowMs: 0 });
-  await databases.writer.command('alive', {
+  const { mirror, now, followReceiver } = mirrorAt(path, host);
+  await mirror.tried;
+  const { epoch: firstEpoch, ...facts } = await mirror.ask('stateFacts', { nowMs: 0 });
+  await mirror.command('alive', {
     atMs: at.wallMs,
     clockMs: now(),
     checkedSinceMs: T0,
@@ -96,7 +96,7 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
     stateCause: null,
     causesJson: '[]',
   });
-  const epoch = async () => (await databases.reader.ask('status')).epoch;
+  const epoch = async () => (await mirror.ask('status')).epoch;
   const before = await epoch();
   at.wallMs = T0;
   at.sinceBootMs += 1_000;

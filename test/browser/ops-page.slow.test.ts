@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   test('keeps a warehouse that is chosen but not yet sent, while the page shows itself again', async () => {
     const databases = newDatabases();
     const found = detail('1', [{ id: '100', levels: { 1: 5, 2: 7 } }]);
-    await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+    await databases.mirror.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
     const ops = await startOps(databases);
     const { page } = await openPage(browser, `${ops.url}/stock`);
     await page.getByLabel('Warehouse').selectOption('2');

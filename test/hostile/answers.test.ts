@@ -134,7 +134,7 @@ const seen = (databases: DirectDatabases): string =>
 /** Reads product 10, whose detail is answered with this text. */
 function read(databases: DirectDatabases, text: string, nowMs = T0 + 90_000): Promise<unknown> {
   const client = answeredWith(ok(text));
-  const deps = { databases, throttle, client, now: () => nowMs, random: () => 0.5 };
+  const deps = { mirror: databases.mirror, throttle, client, now: () => nowMs, random: () => 0.5 };
   return readProduct(deps, '10', [], AbortSignal.any([]));
 }
 
@@ -203,8 +203,8 @@ test('removes no product for any mutated page of the list', async () => {
         return;
       }
       const now = () => T0 + 90_000;
-      const run = await beginCatalogueRun({ databases, now, log }, 'operator');
-      const deps = { databases, client, throttle, now, random: () => 0.5, log };
+      const run = await beginCatalogueRun({ mirror: databases.mirror, now, log }, 'operator');
+      const deps = { mirror: databases.mirror, client, throttle, now, random: () => 0.5, log };
       await scanCatalogue(deps, run, AbortSignal.any([])).catch(() => undefined);
     }),
     { numRuns: 60 },

@@ -3,7 +3,8 @@ import type { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import type { SqliteFault } from '../../src/sqlite/errors.ts';
 import type { NewEpoch } from '../../src/mirror/start.ts';
-import { openDatabases, realFiles } from '../../src/mirror/databases.ts';
+import { realFiles } from '../../src/app/mirror.ts';
+import { Mirror } from '../../src/mirror/mirror.ts';
 import { eventually } from '../process/wait.ts';
 import {
   allApplied,
@@ -58,7 +59,7 @@ test('applies waiting rows on close and continues from there', async () => {
   const databases = await startDatabases(path);
   for (const body of bodies(200)) databases.inbox.append(body, T0);
   await Promise.all([databases.close(), databases.close()]);
-  await expect(databases.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
+  await expect(databases.mirror.ask('status')).rejects.toMatchObject({ kind: 'closed' });
   expect([statSync(`${path}-wal`).size, existsSync(`${path}-shm`)]).toEqual([0, true]);
   const next = await watched(path);
   expect([next.inbox.lastSeq, next.epochs]).toEqual([200, [null]]);
@@ -84,13 +85,14 @@ test('a second mirror of the same file fails until the first one has closed', as
   const first = await startDatabases(path);
   const faults: (SqliteFault | null)[] = [];
   const opened: (NewEpoch | null)[] = [];
-  const second = openDatabases(
+  const second = new Mirror(
     realFiles(path),
     { onOpened: (epoch) => void opened.push(epoch), onFault: (fault) => void faults.push(fault) },
     () => 0,
   );
+  second.open();
   onTestFinished(() => second.close());
-  await second.mirror.tried;
+  await second.tried;
   expect(faults).toMatchObject([{ kind: 'in_use' }]);
   await first.mirror.close();
   await eventually(() => opened.length === 1, { what: 'the second one is open' });

@@ -5,8 +5,8 @@ import type { Reason } from '../../src/core/reasons.ts';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { openForQueries } from '../../src/mirror/reader/open-for-queries.ts';
 import { openInboxReader } from '../../src/inbox/inbox-file.ts';
-import type { MirrorEvents } from '../../src/mirror/mirror.ts';
-import { openDatabases, realFiles, type Databases } from '../../src/mirror/databases.ts';
+import { realFiles } from '../../src/app/mirror.ts';
+import { Mirror, type MirrorEvents } from '../../src/mirror/mirror.ts';
 import { openInboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import type { MirrorState } from '../../src/mirror/file/state.ts';
@@ -43,12 +43,14 @@ export function readerDb(path: string): Db {
   return db;
 }
 
-export interface StartedDatabases extends Omit<Databases, 'inbox'> {
+export interface StartedDatabases {
+  readonly mirror: Mirror;
   readonly path: string;
   readonly inbox: {
     readonly lastSeq: number;
     append(body: Uint8Array, arrivedAtMs: number): void;
   };
+  close(): Promise<void>;
 }
 
 /** A mirror on its threads, next to an inbox that the test writes. Resolves once the mirror is open. */
@@ -58,19 +60,20 @@ export async function startDatabases(
 ): Promise<StartedDatabases> {
   const inbox = openInboxWriter(path);
   let isOpen = false;
-  const databases = openDatabases(
+  const mirror = new Mirror(
     realFiles(path),
     { onOpened: () => undefined, onFault: () => undefined, ...events },
     // Opens before every instant of the tests, and is used after all of them.
     () => (isOpen ? Number.MAX_SAFE_INTEGER : 0),
   );
+  mirror.open();
   let closed: Promise<void> | null = null;
-  const close = (): Promise<void> => (closed ??= databases.close().then(() => inbox.close()));
+  const close = (): Promise<void> => (closed ??= mirror.close().then(() => inbox.close()));
   onTestFinished(close);
-  await databases.mirror.tried;
+  await mirror.tried;
   isOpen = true;
   return {
-    ...databases,
+    mirror,
     path,
     inbox: {
       get lastSeq() {
@@ -79,7 +82,7 @@ export async function startDatabases(
       append: (body, arrivedAtMs) => {
         inbox.append(appended([{ body, arrivedAtMs }]));
         inbox.checkpointIfDue();
-        databases.mirror.arrived();
+        mirror.arrived();
       },
     },
     close,

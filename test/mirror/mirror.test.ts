@@ -157,7 +157,7 @@ test('refuses calls with the fault while it has failed', async () => {
   opens();
   commits();
   expect([mirror.fault, mirror.position]).toEqual([null, POSITION]);
-  expect(applier().posted).toEqual([]);
+  expect(applier().posted).toMatchObject([{ name: 'arrived' }]);
   expect(faults).toEqual([DISK.message, null]);
 });
 
@@ -193,9 +193,9 @@ test('refuses a read that was sent before the clock stepped back', async () => {
   opens();
   const read = (sentAtMs: number) => mirror.append(readInput('10', null, { sentAtMs }));
   await expect(read(nowMs + 1)).rejects.toMatchObject({ kind: 'closed' });
-  expect(applier().posted).toEqual([]);
+  expect(applier().posted).toMatchObject([{ name: 'arrived' }]);
   void read(nowMs).catch(() => undefined);
-  await expect.poll(() => applier().posted).toHaveLength(1);
+  await expect.poll(() => applier().posted).toHaveLength(2);
 });
 
 test('checks the whole file only at the start after damage', async () => {
@@ -221,11 +221,11 @@ test('calls listeners before the callers of a transaction', async () => {
   const heard: unknown[] = [];
   const stop = mirror.onApplied(({ reports }) => void heard.push([reports.length, mirror.position.inboxSeq]));
   const applied = mirror.append(missedAt(T0)).then(() => heard.push('applied'));
-  await expect.poll(() => applier().posted).toHaveLength(1);
+  await expect.poll(() => applier().posted).toHaveLength(2);
   const transaction = (inboxSeq: number): void =>
     applier().tell({ event: { type: 'applied', position: { ...POSITION, inboxSeq }, reports: [] } });
   transaction(4);
-  applier().tell({ id: 0, value: { seq: 10, facts: [] } });
+  applier().tell({ id: 1, value: { seq: 10, facts: [] } });
   await applied;
   stop();
   transaction(5);
@@ -249,9 +249,9 @@ test('opens the file again when it is asked to', async () => {
   mirror.reopen(new SqliteFault('closed', 'the clock steps back'));
   await expect(mirror.ask('status')).rejects.toMatchObject({ kind: 'closed' });
   const closing = applier();
-  await expect.poll(() => closing.posted).toHaveLength(1);
-  expect(closing.posted).toMatchObject([{ name: 'close' }]);
-  closing.tell({ id: 0, value: undefined });
+  await expect.poll(() => closing.posted).toHaveLength(2);
+  expect(closing.posted).toMatchObject([{ name: 'arrived' }, { name: 'close' }]);
+  closing.tell({ id: 1, value: undefined });
   await pause();
   opens();
   commits();

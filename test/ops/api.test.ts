@@ -41,7 +41,7 @@ async function pages(path: string, name: string): Promise<Rows[]> {
 }
 
 async function read(productId: string, found: Json, sentAtMs = T0): Promise<void> {
-  await databases.writer.append(readInput(productId, found, { sentAtMs }));
+  await databases.mirror.append(readInput(productId, found, { sentAtMs }));
 }
 
 async function fill(): Promise<void> {

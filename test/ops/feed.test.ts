@@ -87,11 +87,11 @@ test('streams every change once, in order, over reconnections', async () => {
 test('moves a stream past numbers without a change', async () => {
   const { databases, ops } = await serving();
   const renamed = { ...detail('10', [{ id: '100', levels: { 1: 5 } }]) };
-  await databases.writer.append(readInput('10', renamed, { sentAtMs: T0 }));
+  await databases.mirror.append(readInput('10', renamed, { sentAtMs: T0 }));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   await eventually(() => reader.seqs.length > 0, { what: 'the first change' });
   const again = { ...detail('10', [{ id: '100', levels: { 1: 5 }, more: { name: 'New name' } }]) };
-  await databases.writer.append(readInput('10', again, { sentAtMs: T0 + 60_000 }));
+  await databases.mirror.append(readInput('10', again, { sentAtMs: T0 + 60_000 }));
   const seq = lastSeqOf(databases);
   expect(seq).toBeGreaterThan(present(seqsIn(databases).at(-1)));
   await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
@@ -114,7 +114,7 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
   expect((await changes(ops, `after=${last}`)).status).toBe(200);
   expect((await changes(ops, 'after=0')).status).toBe(200);
 
-  await databases.writer.command('prune', { beforeMs: T0 + 3, afterMs: Infinity, limit: 100 });
+  await databases.mirror.command('prune', { beforeMs: T0 + 3, afterMs: Infinity, limit: 100 });
   expect(seqsIn(databases)[0]).toBe(fourth);
   await refused('after=0', 410, 'pruned');
   await refused(`after=${second - 1}`, 410, 'pruned');
@@ -127,7 +127,7 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
 
 test('takes an empty Last-Event-ID as none', async () => {
   const { databases, ops } = await serving();
-  await databases.writer.append(
+  await databases.mirror.append(
     readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), { sentAtMs: T0 }),
   );
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`, { lastId: '' });
@@ -139,13 +139,13 @@ test('continues a consumer that has seen all pruned changes', async () => {
   const { databases, ops } = await serving();
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
   const read = (name: string, sentAtMs: number) =>
-    databases.writer.append(readInput('10', named(name), { sentAtMs }));
+    databases.mirror.append(readInput('10', named(name), { sentAtMs }));
   await read('First', T0);
   const pruned = Math.max(...seqsIn(databases));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);
   await eventually(() => reader.events.length > 0, { what: 'the stream' });
   await read('Second', T0 + 60_000);
-  await databases.writer.command('prune', { beforeMs: T0 + 90_000, afterMs: Infinity, limit: 100 });
+  await databases.mirror.command('prune', { beforeMs: T0 + 90_000, afterMs: Infinity, limit: 100 });
   expect(seqsIn(databases)).toEqual([]);
   await read('Third', T0 + 120_000);
   const seq = lastSeqOf(databases);
@@ -160,7 +160,7 @@ test('continues a consumer that has seen all pruned changes', async () => {
 
 test('reads the database once per commit for all streams and limits the streams of a client', async () => {
   const { databases, ops, change } = await serving();
-  const asked = vi.spyOn(databases.reader, 'ask');
+  const asked = vi.spyOn(databases.mirror, 'ask');
   await change();
   const [first = 0] = seqsIn(databases);
   const path = `/api/changes/stream?after=${first}`;

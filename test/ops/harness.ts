@@ -5,7 +5,6 @@ import { listen } from '../../src/platform/listen.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import type { Operator, OpsDeps } from '../../src/ops/shared/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
-import type { Databases } from '../../src/mirror/databases.ts';
 import { detail, readInput } from '../mirror/mirror-file.ts';
 import { log, type DirectDatabases } from '../reconcile/mirror.ts';
 import { present } from '../shared/present.ts';
@@ -40,10 +39,10 @@ const DRAIN_MS = 1_500;
 const AHEAD_MS = 9_000;
 
 export function opsApp(
-  databases: Pick<Databases, 'reader' | 'writer'>,
+  { mirror }: Pick<DirectDatabases, 'mirror'>,
   over: Partial<OpsDeps> = {},
 ): ReturnType<typeof createOpsApp> {
-  const deps = { databases, now: Date.now, log };
+  const deps = { mirror, now: Date.now, log };
   const operator = over.operator ?? {
     resync: async (productIds) => ({
       ...(await (productIds === null
@@ -56,15 +55,15 @@ export function opsApp(
     readsUnderWay: 0,
   };
   return createOpsApp({
-    reader: databases.reader,
-    writer: databases.writer,
+    reader: mirror,
+    writer: mirror,
     operator,
     token: null,
     readToken: null,
     namedBySettings: new Map(),
     commandOf: (command) => command,
     database: { path: '/srv/mirror.db', lockId: '7:9' },
-    ...unwatched({ ...databases, reader: over.reader ?? databases.reader }, () => operator.blocked),
+    ...unwatched({ reader: over.reader ?? mirror, writer: mirror }, () => operator.blocked),
     now: Date.now,
     log,
     stopping: new AbortController().signal,
@@ -73,12 +72,12 @@ export function opsApp(
 }
 
 export async function startOps(
-  databases: Pick<Databases, 'reader' | 'writer'>,
+  databases: Pick<DirectDatabases, 'mirror'>,
   over: Partial<OpsDeps> = {},
 ): Promise<Ops> {
   const stopping = new AbortController();
   const watched = unwatched(
-    { ...databases, reader: over.reader ?? databases.reader },
+    { reader: over.reader ?? databases.mirror, writer: databases.mirror },
     () => over.operator?.blocked ?? null,
   );
   const report = { ...REPORT, accepted: { count: 1, lastAtMs: Date.now() } };
@@ -131,7 +130,7 @@ export function operatorOf(
     resync: async (productIds, decision) => {
       orders.push({ productIds, decision });
       return {
-        ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
+        ...(await beginCatalogueRun({ mirror: databases.mirror, now: Date.now, log }, 'operator')),
         joined: false,
       };
     },
@@ -156,10 +155,10 @@ export async function holdRemovals(
     for (let id = 1; id <= count; id += 1) {
       const found = isThere ? detail(`${id}`, [{ id: `${id}00`, levels }]) : null;
       const sentAtMs = Date.now() - secondsAgo * 1_000;
-      await databases.writer.append(readInput(`${id}`, found, { sentAtMs }));
+      await databases.mirror.append(readInput(`${id}`, found, { sentAtMs }));
     }
     const listedAtMs = Date.now() - (secondsAgo - 9) * 1_000;
-    await databases.writer.append({ kind: 'list_completed', atMs: listedAtMs, sentAtMs: listedAtMs });
+    await databases.mirror.append({ kind: 'list_completed', atMs: listedAtMs, sentAtMs: listedAtMs });
   }
 }
 

@@ -17,8 +17,8 @@ function watched(now: () => number = Date.now) {
     blocked: null,
     verificationBound: null,
   };
-  const sampler = new StateSampler({ reader: databases.reader, now, log });
-  const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
+  const sampler = new StateSampler({ reader: databases.mirror, now, log });
+  const watch = monitor.watch({ mirror: databases.mirror, sampler, operator, hasStream: false, now, log });
   onTestFinished(async () => {
     await sampler.stop();
     watch.stop();
@@ -55,11 +55,11 @@ test('counts deliveries by answer and reason and times authentic ones, over rest
 
 test('a mirror that starts next to a running receiver takes its earlier answers for no news', async () => {
   const monitor = new Monitor({ runsReceiver: false });
-  const databases = newDatabases();
+  const { mirror } = newDatabases();
   const plotted: object[] = [];
   const operator = { blocked: null, verificationBound: null };
   const watch = monitor.watch({
-    databases,
+    mirror,
     sampler: null,
     operator,
     hasStream: false,
@@ -85,9 +85,9 @@ test('a mirror that starts next to a running receiver takes its earlier answers 
 
 test('counts gaps, differences, dead letters, repairs and requests to the store', async () => {
   const { monitor, databases, watch, sampler, value } = watched(() => T0 + 60_000);
-  const { writer } = databases;
+  const { mirror } = databases;
   const read = (levels: ReturnType<typeof one>, sentAtMs: number) =>
-    writer.append(readInput('10', detail('10', levels), { sentAtMs }));
+    mirror.append(readInput('10', detail('10', levels), { sentAtMs }));
   await read(one('100'), T0);
   await databases.deliver(delivery('a', item({ update_time: T0 + 10_000 })), T0 + 10_000);
   await databases.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
@@ -122,11 +122,11 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
 
 test('shows the age of the last full read, and its differences by reason', async () => {
   const { databases, sampler, value } = watched(() => T0 + 60_000);
-  const { writer } = databases;
-  const runDeps = { databases, now: () => T0 + 50_000, log };
-  await writer.append(readInput('10', detail('10', one('100')), { sentAtMs: T0 }));
+  const { mirror } = databases;
+  const runDeps = { mirror, now: () => T0 + 50_000, log };
+  await mirror.append(readInput('10', detail('10', one('100')), { sentAtMs: T0 }));
   const run = await beginCatalogueRun(runDeps, 'operator');
-  await writer.append(readInput('10', detail('10', one('100', 8)), { sentAtMs: T0 + 50_000 }));
+  await mirror.append(readInput('10', detail('10', one('100', 8)), { sentAtMs: T0 + 50_000 }));
   await endRun(runDeps, run, null);
   const differences = (reason: string) => value(`stock_mirror_full_read_differences{reason="${reason}"}`);
   expect(await differences('lost_tail')).toBe(Number.NaN);
@@ -184,7 +184,7 @@ test('logs no cause and no state while a start takes less than 10 s', () => {
   const logged: unknown[] = [];
   const monitor = new Monitor();
   const watch = monitor.watch({
-    databases: newDatabases(),
+    mirror: newDatabases().mirror,
     sampler: null,
     operator: { blocked: null, verificationBound: null },
     hasStream: false,

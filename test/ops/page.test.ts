@@ -38,7 +38,7 @@ const post = (ops: Ops, path: string, fields: Record<string, string>, headers: R
 async function read(databases: DirectDatabases) {
   const found = detail('1', [{ id: '100', levels: { 1: 5 } }]);
   const times = { sentAtMs: Date.now() - 100_000 };
-  await databases.writer.append(readInput('1', found, times));
+  await databases.mirror.append(readInput('1', found, times));
 }
 
 const change = (
@@ -72,7 +72,7 @@ test('says that no value is trusted while webhooks are unproven', async () => {
   await read(databases);
   databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   databases.change(`UPDATE mirror_state SET way_in = 'unproven'`);
-  const watched = unwatched(databases);
+  const watched = unwatched({ reader: databases.mirror, writer: databases.mirror });
   watched.watch.received(heartbeat(Date.now()), REPORT);
   await watched.watch.beat(Date.now());
   const page = words(await show(await startOps(databases, watched), '/'));
@@ -103,7 +103,7 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
       'Suspect: 1 of 2 quantities. The others are current.',
   );
   const other = detail('2', [{ id: '200', levels: { 1: 3 } }]);
-  await databases.writer.append(readInput('2', other, { sentAtMs: Date.now() - 100_000 }));
+  await databases.mirror.append(readInput('2', other, { sentAtMs: Date.now() - 100_000 }));
   databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   expect(await overview()).toContain('You can rely on these values 2 quantities, all current.');
 
@@ -129,7 +129,7 @@ test('finds stock by SKU, id, name and warehouse, in pages, with the age of each
   for (let i = 0; i < 45; i += 1) {
     const product = String(10 + i);
     const found = detail(product, [{ id: `${product}00`, levels: i === 44 ? { 2: 5 } : { 1: i } }]);
-    await databases.writer.append(readInput(product, found, { sentAtMs: Date.now() - 100_000 }));
+    await databases.mirror.append(readInput(product, found, { sentAtMs: Date.now() - 100_000 }));
   }
   const shown = (page: string) => [
     ...new Set([...page.matchAll(/id="level-(\d+)-\d+"/g)].map(([, id]) => present(id))),
@@ -207,7 +207,7 @@ test('lists runs, and shows one with its progress', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
   await read(databases);
-  const deps = { databases, now: () => Date.now() - 4_000, log };
+  const deps = { mirror: databases.mirror, now: () => Date.now() - 4_000, log };
   const run = await beginCatalogueRun(deps, 'operator');
   const { id } = run;
   databases.change('UPDATE runs SET total = 8, done = 2 WHERE id = ?', run.id);
@@ -230,11 +230,11 @@ test('keeps what a full read compared and found, and shows it everywhere', async
   const databases = newDatabases();
   const ops = await startOps(databases);
   await read(databases);
-  const deps = { databases, now: () => Date.now() - 9_000, log };
+  const deps = { mirror: databases.mirror, now: () => Date.now() - 9_000, log };
   const run = await beginCatalogueRun(deps, 'operator');
   const found = detail('1', [{ id: '100', levels: { 1: 9 } }]);
   for (const secondsAgo of [7, 5]) {
-    await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
+    await databases.mirror.append(readInput('1', found, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
   }
   await endRun(deps, run, null);
   databases.change('UPDATE runs SET done = 1, failed = 1 WHERE id = ?', run.id);
@@ -262,11 +262,11 @@ test('shows the removals of a run, and who allowed them', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
   await holdRemovals(databases);
-  const { id: runId } = await beginCatalogueRun({ databases, now: Date.now, log }, 'operator');
+  const { id: runId } = await beginCatalogueRun({ mirror: databases.mirror, now: Date.now, log }, 'operator');
   const decision = { by: 'Ana', reason: 'end of season', productIds: ['2', '3'], runId };
-  await databases.writer.append({ kind: 'allow_removals', atMs: Date.now(), ...decision });
+  await databases.mirror.append({ kind: 'allow_removals', atMs: Date.now(), ...decision });
   for (const id of ['1', '2', '3']) {
-    await databases.writer.append(readInput(id, null, { sentAtMs: Date.now() }));
+    await databases.mirror.append(readInput(id, null, { sentAtMs: Date.now() }));
   }
   expect(words(await show(ops, `/runs/${runId}`))).toMatch(
     /Removed 2 quantities .* Removals allowed by Ana: end of season/,
@@ -350,7 +350,7 @@ test('lists products whose reads fail, with a retry', async () => {
   expect(words(await show(ops, '/problems/failing'))).toContain('No read fails.');
   const error = '403 access_denied: not for this channel';
   const refused = refusedRead('1', { atMs: Date.now() - 5_000, attempts: 3, error });
-  await databases.writer.command('failRead', refused);
+  await databases.mirror.command('failRead', refused);
   const page = await show(ops, '/problems/failing');
   expect(words(page)).toMatch(
     /Product 1 product 1 5 s ago 403 access_denied: not for this channel 3 with the next schedule/,
@@ -366,7 +366,7 @@ test('lists the differences that reads corrected', async () => {
   expect(words(await show(ops, '/problems/differences'))).toContain('No read has found a difference.');
   await read(databases);
   const found = detail('1', [{ id: '100', levels: { 1: 9 } }]);
-  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 5_000 }));
+  await databases.mirror.append(readInput('1', found, { sentAtMs: Date.now() - 5_000 }));
   expect(words(await show(ops, '/problems/differences'))).toMatch(
     /S-100 Product 1, Variant 100 1 5 9 \+4 Lost last delivery/,
   );
@@ -375,7 +375,7 @@ test('lists the differences that reads corrected', async () => {
     [4, 30],
   ] as const) {
     const bundle = detail('2', [{ id: '200', levels: null, total, more: { product_bundle_id: '9' } }]);
-    await databases.writer.append(readInput('2', bundle, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
+    await databases.mirror.append(readInput('2', bundle, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
   }
   expect(words(await show(ops, '/problems/differences'))).not.toContain('Derived');
   expect(words(await show(ops, '/problems/differences?derived=1'))).toMatch(
@@ -411,7 +411,7 @@ test('escapes names and loads nothing from other sites', async () => {
     }),
   });
   const found = detail('1', [{ id: '100', levels: { 1: 5 }, more: { name, sku: name } }], { name });
-  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+  await databases.mirror.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
   await change(databases, name, 50, {
     sku: name,
     old: 9,
@@ -586,12 +586,12 @@ test('plots the last hour of a new mirror, with the values in a table', async ()
 test('groups stock by variant, and filters by warehouse and by nothing to sell', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
-  await databases.writer.command('nameWarehouses', { names: { 2: 'Bangkok' } });
+  await databases.mirror.command('nameWarehouses', { names: { 2: 'Bangkok' } });
   const variants = [
     { id: '100', levels: { 1: 5, 2: 0 } },
     { id: '101', levels: { 1: 7 } },
   ];
-  await databases.writer.append(readInput('1', detail('1', variants), { sentAtMs: Date.now() - 100_000 }));
+  await databases.mirror.append(readInput('1', detail('1', variants), { sentAtMs: Date.now() - 100_000 }));
   const page = await show(ops, '/stock');
   expect(page.match(/<th scope="rowgroup" rowspan="\d+"/g)).toEqual([
     '<th scope="rowgroup" rowspan="2"',
@@ -609,11 +609,11 @@ test('groups stock by variant, and filters by warehouse and by nothing to sell',
 test('names a warehouse, unless the settings do', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases, { namedBySettings: new Map([['2', 'Bangkok']]) });
-  await databases.writer.append(
+  await databases.mirror.append(
     readInput('1', detail('1', [{ id: '100', levels: { 1: 5, 2: 0 } }]), { sentAtMs: Date.now() }),
   );
   const save = (id: string, name: string) => post(ops, '/page/warehouse', { id, name });
-  const named = () => databases.reader.ask('warehouseNames');
+  const named = () => databases.mirror.ask('warehouseNames');
 
   expect(await show(ops, '/stock')).not.toContain('/page/warehouse');
   expect(await show(ops, '/stock?warehouse=2')).not.toContain('/page/warehouse');
@@ -639,7 +639,7 @@ test('lists the stock by SKU, in pages that keep the search and the filters', as
   const ops = await startOps(databases);
   for (let i = 0; i < 45; i += 1) {
     const variant = { id: `${10 + i}00`, levels: { 1: 0, 2: 5 }, more: { sku: `S-${99 - i}` } };
-    await databases.writer.append(
+    await databases.mirror.append(
       readInput(`${10 + i}`, detail(`${10 + i}`, [variant]), { sentAtMs: Date.now() }),
     );
   }
@@ -666,7 +666,7 @@ test('shows only suspect rows on demand, and greys values of a variant that are 
   const databases = newDatabases();
   const ops = await startOps(databases);
   const found = detail('1', [{ id: '100', levels: { 1: 5, 2: 7 } }]);
-  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+  await databases.mirror.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
   await change(databases, 'a', 2, { old: 5, new: 4 });
   expect(await show(ops, '/variants/100')).toMatch(
     /<span class="quiet" title="100 s old: read before the last change">6<\/span>/,
@@ -681,9 +681,9 @@ test('shows the total of a pulled product next to a warehouse that no read can v
   const databases = newDatabases();
   const ops = await startOps(databases);
   const pulled = { id: '100', levels: null, total: 9, more: { pulled_from_product_variant_id: '7' } };
-  await databases.writer.append(readInput('1', detail('1', [pulled]), { sentAtMs: Date.now() - 100_000 }));
+  await databases.mirror.append(readInput('1', detail('1', [pulled]), { sentAtMs: Date.now() - 100_000 }));
   await change(databases, 'a', 60, { old: 5, new: 4 });
-  await databases.writer.append(
+  await databases.mirror.append(
     readInput('1', detail('1', [{ ...pulled, total: 8 }]), { sentAtMs: Date.now() - 10_000 }),
   );
   const page = words(await show(ops, '/stock'));

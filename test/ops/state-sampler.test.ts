@@ -9,7 +9,7 @@ function addProduct(databases: ReturnType<typeof newDatabases>, id: string): voi
 
 test('counts at each request while counting is quick', async () => {
   const databases = newDatabases();
-  const sampler = new StateSampler({ reader: quick(databases.reader), now: Date.now, log });
+  const sampler = new StateSampler({ reader: quick(databases.mirror), now: Date.now, log });
   for (let n = 1; n <= 5; n += 1) {
     const before = sampler.status();
     addProduct(databases, String(n));
@@ -24,7 +24,7 @@ test('reports a failed query to its caller and retries', async () => {
   const sampler = new StateSampler({
     reader: {
       ask: (name, ...args) =>
-        isBroken ? Promise.reject(new Error('the disk is gone')) : databases.reader.ask(name, ...args),
+        isBroken ? Promise.reject(new Error('the disk is gone')) : databases.mirror.ask(name, ...args),
     },
     now: Date.now,
     log,

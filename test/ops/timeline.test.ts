@@ -12,9 +12,9 @@ const T0 = 1_790_000_040_000;
 function timelineOf(databases: DirectDatabases, startMs: number, over: Partial<TimelineDeps> = {}) {
   let nowMs = startMs;
   const now = () => nowMs;
-  const sampler = new StateSampler({ reader: databases.reader, now, log });
-  const { reader, writer } = databases;
-  const timeline = new Timeline({ reader, writer, sampler, now, log, ...over });
+  const { mirror } = databases;
+  const sampler = new StateSampler({ reader: mirror, now, log });
+  const timeline = new Timeline({ reader: mirror, writer: mirror, sampler, now, log, ...over });
   return { timeline, sampler, pass: (ms: number) => void (nowMs += ms) };
 }
 
@@ -37,7 +37,7 @@ test('counts deliveries that were proven lost, not the values that reads correct
   const { timeline } = timelineOf(databases, T0);
   timeline.start();
   const read = (qty: number, sentAtMs: number) =>
-    databases.writer.append(readInput('10', detail('10', [{ id: '100', levels: { 1: qty } }]), { sentAtMs }));
+    databases.mirror.append(readInput('10', detail('10', [{ id: '100', levels: { 1: qty } }]), { sentAtMs }));
   await read(5, T0);
   const later = item({ old: 2, new: 1, update_time: T0 + 20_000 });
   await databases.deliver(delivery('a', later), T0 + 20_000);
@@ -52,7 +52,7 @@ test('marks the starts of the mirror, and the reads of everything', async () => 
   const databases = newDatabases();
   const { timeline } = timelineOf(databases, T0);
   timeline.start();
-  const deps = { databases, now: () => T0, log };
+  const deps = { mirror: databases.mirror, now: () => T0, log };
   await beginCatalogueRun(deps, 'operator');
   await beginCatalogueRun(deps, 'search');
   expect(timeline.minutes().at(-1)).toEqual({ starts: 1, fullReads: 1 });

@@ -122,7 +122,7 @@ test('is computed once a second, however many ask', async () => {
 test('comes with pages on request, and with a stream at its start and when it changes', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
-  await databases.writer.append(
+  await databases.mirror.append(
     readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), { sentAtMs: T0 }),
   );
   databases.change('UPDATE service_state SET last_full_sync_at_ms = 1');

@@ -34,7 +34,7 @@ function setUp({ products, reconcileCron = '*/5 * * * *', boundMs = BOUND, maxRp
   const databases = newDatabases();
   const service = fakeService(now, productIds(products));
   const reconciler = newReconciler({
-    databases,
+    mirror: databases.mirror,
     client: service,
     now,
     maxRps,
@@ -160,8 +160,8 @@ test('trusts no value that was not checked for a tenth longer than the bound', a
   const bound = { withinMs: BOUND, maxReadsPerSecond: 10 };
   /** @returns the number of rows for each reason against trust, after a heartbeat. */
   const rowsNow = async (): Promise<{ readonly unchecked: number; readonly trusted: number }> => {
-    const { epoch, trustedAfterMs, wayIn } = await databases.reader.ask('stateFacts', { nowMs: now() });
-    await databases.writer.command('alive', {
+    const { epoch, trustedAfterMs, wayIn } = await databases.mirror.ask('stateFacts', { nowMs: now() });
+    await databases.mirror.command('alive', {
       atMs: now(),
       clockMs: now(),
       checkedSinceMs: checkedSinceMs(now(), bound),

@@ -18,7 +18,7 @@ function setUp(ids: readonly string[]) {
   const databases = newDatabases();
   const service = fakeService(Date.now, ids);
   const deps = {
-    databases,
+    mirror: databases.mirror,
     client: service,
     throttle: newThrottle(Date.now),
     random: () => 0.5,
@@ -33,7 +33,7 @@ const { signal } = new AbortController();
 const known = (databases: DirectDatabases): Set<string> =>
   new Set(databases.rows<{ id: string }>('SELECT product_id AS id FROM products').map(({ id }) => id));
 const reload = async (databases: DirectDatabases, run: Run): Promise<Run> =>
-  present(await databases.reader.ask('runById', { id: run.id }));
+  present(await databases.mirror.ask('runById', { id: run.id }));
 
 test('reads overlapping pages to the end of the list', async () => {
   const { databases, service, deps, begin } = setUp(productIds(250));

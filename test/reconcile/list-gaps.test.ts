@@ -19,7 +19,7 @@ function setUp(count: number) {
   const { now, eventually, pass } = virtualTime();
   const databases = newDatabases();
   const service = fakeService(now, productIds(count));
-  const reconciler = newReconciler({ databases, client: service, now });
+  const reconciler = newReconciler({ mirror: databases.mirror, client: service, now });
   const known = () =>
     databases.rows<{ id: string }>('SELECT product_id AS id FROM products').map(({ id }) => id);
   const listedFromMs = () =>
@@ -53,7 +53,7 @@ test.each([[[160]], [[0]], [[99]], [[100]], [[249]], [[30, 31]], [[7, 120, 200]]
     expect(run().gap).toBe(`at offset ${broken.join(', ')} (made up)`);
     expect(listedFromMs()).toBe(before);
     expect(databases.rows('SELECT 1 FROM service_state WHERE last_full_sync_at_ms IS NULL')).toEqual([]);
-    expect(await databases.reader.ask('stateFacts', { nowMs: now() })).toMatchObject({
+    expect(await databases.mirror.ask('stateFacts', { nowMs: now() })).toMatchObject({
       listGap: run().gap,
     });
     expect(service.asked.filter((what) => what.startsWith('list')).length).toBeLessThan(100 * broken.length);
@@ -92,7 +92,7 @@ test('a whole list ends the cause', async () => {
   service.onList = () => undefined;
   await reconciler.resync(null, null);
   await eventually(() => run().state === 'done', { what: 'the resync ends' });
-  expect(await databases.reader.ask('stateFacts', { nowMs: now() })).toMatchObject({ listGap: null });
+  expect(await databases.mirror.ask('stateFacts', { nowMs: now() })).toMatchObject({ listGap: null });
 });
 
 test('a search continues without a row among the products edited last', async () => {

@@ -72,7 +72,7 @@ async function setUp(ids: readonly string[], known: readonly string[] = []) {
   const { now, eventually, pass, setBack } = virtualTime();
   const databases = newDatabases();
   const service = fakeService(now, ids);
-  const reconciler = newReconciler({ databases, client: service, now });
+  const reconciler = newReconciler({ mirror: databases.mirror, client: service, now });
   await recordFirstRead(databases, now());
   await appendListed(databases, known, now());
   databases.change('DELETE FROM due_reads');
@@ -217,9 +217,9 @@ test('searches a large list again for later variants at most once an hour', asyn
 
 test('does not delay later searches after one whose result could not be recorded', async () => {
   const { eventually, now, databases, name, variant } = await setUp(productIds(3));
-  const append = databases.writer.append.bind(databases.writer);
+  const append = databases.mirror.append.bind(databases.mirror);
   let failing = 8;
-  databases.writer.append = (input) => {
+  databases.mirror.append = (input) => {
     if (input.kind !== 'listed' || failing === 0) return append(input);
     failing -= 1;
     return Promise.reject(new SqliteFault('cannot_commit', 'the disk is full'));

@@ -13,8 +13,7 @@ import { productDetailSchema, type ProductListRequest } from '../../src/store-ap
 import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth, Writer, type AppliedInput, type Input } from '../mirror/direct-writer.ts';
 import * as queries from '../../src/mirror/reader/queries.ts';
-import type { ApplyListener } from '../../src/mirror/mirror.ts';
-import type { Databases } from '../../src/mirror/databases.ts';
+import type { ApplyListener, MirrorReader, MirrorWriter } from '../../src/mirror/mirror.ts';
 import { installGlobals } from '../simulation/globals.ts';
 import { onVirtualTime, VirtualTime } from '../simulation/virtual-time.ts';
 import { newPath, T0 } from '../mirror/mirror-file.ts';
@@ -22,7 +21,8 @@ import { present } from '../shared/present.ts';
 
 export const log = createLog('silent');
 
-export interface DirectDatabases extends Pick<Databases, 'reader' | 'writer'> {
+export interface DirectDatabases {
+  readonly mirror: MirrorReader & MirrorWriter;
   readonly inbox: { readonly lastSeq: number };
   deliver(body: Uint8Array, arrivedAtMs: number, kind?: 'delivery' | 'test'): Promise<AppliedInput>;
   requestReads(
@@ -57,7 +57,7 @@ export function newDatabases(): DirectDatabases {
     return applied;
   };
   return {
-    writer: {
+    mirror: {
       append: (input) => apply({ kind: 'input', input }),
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
       get position() {
@@ -68,8 +68,6 @@ export function newDatabases(): DirectDatabases {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
-    },
-    reader: {
       ask: async (name, ...args) => {
         await Promise.resolve();
         return (queries[name] as (db: Db, args: unknown) => never)(db, args[0]);
@@ -94,16 +92,19 @@ export function newDatabases(): DirectDatabases {
 
 /** A list of the store names these products. */
 export function appendListed(
-  { writer }: Pick<Databases, 'writer'>,
+  { mirror }: Pick<DirectDatabases, 'mirror'>,
   productIds: readonly string[],
   atMs: number,
 ): Promise<unknown> {
-  return writer.append({ kind: 'listed', atMs, sentAtMs: atMs, productIds, lookup: false });
+  return mirror.append({ kind: 'listed', atMs, sentAtMs: atMs, productIds, lookup: false });
 }
 
 /** Records a finished first read, so that the reconciler does not begin one. */
-export async function recordFirstRead(databases: Pick<Databases, 'writer'>, atMs: number): Promise<void> {
-  const { facts } = await databases.writer.append({
+export async function recordFirstRead(
+  databases: Pick<DirectDatabases, 'mirror'>,
+  atMs: number,
+): Promise<void> {
+  const { facts } = await databases.mirror.append({
     kind: 'run_begun',
     atMs,
     run: 'initial',
@@ -112,7 +113,7 @@ export async function recordFirstRead(databases: Pick<Databases, 'writer'>, atMs
     productIds: null,
   });
   const runId = facts.find((fact) => fact.kind === 'run_begun')?.run.id ?? -1;
-  await databases.writer.append({
+  await databases.mirror.append({
     kind: 'run_ended',
     atMs,
     runId,
@@ -228,7 +229,7 @@ type ReconcilerDeps = ConstructorParameters<typeof Reconciler>[0];
 
 /** By default without schedules; stopped when the test ends. */
 export function newReconciler(
-  deps: Pick<ReconcilerDeps, 'databases' | 'client' | 'now'> &
+  deps: Pick<ReconcilerDeps, 'mirror' | 'client' | 'now'> &
     Partial<Pick<ReconcilerDeps, 'random' | 'maxRps' | 'schedules'>>,
 ): Reconciler {
   const reconciler = new Reconciler({

@@ -18,7 +18,7 @@ async function setUp(count: number) {
   const { now, eventually, pass } = virtualTime();
   const databases = newDatabases();
   const service = fakeService(now, productIds(count));
-  const first = newReconciler({ databases, client: service, now });
+  const first = newReconciler({ mirror: databases.mirror, client: service, now });
   await recordFirstRead(databases, now());
   first.start();
   await first.resync(null, null);
@@ -27,7 +27,7 @@ async function setUp(count: number) {
   await eventually(areAllRead, { what: 'everything is read' });
   await first.stop();
   const reconciler = newReconciler({
-    databases,
+    mirror: databases.mirror,
     client: service,
     now,
     schedules: { reconcileCron: '*/15 * * * *', verifyWithinHours: 2, resyncCron: null, timezone: 'UTC' },

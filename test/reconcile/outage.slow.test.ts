@@ -9,14 +9,14 @@ test('limits requests in an hour of failures, merges webhooks and reads everythi
   const { now, eventually, pass } = virtualTime();
   const databases = newDatabases();
   const service = fakeService(now, productIds(200));
-  const reconciler = newReconciler({ databases, client: service, now, random: Math.random });
+  const reconciler = newReconciler({ mirror: databases.mirror, client: service, now, random: Math.random });
   let isDown = true;
   service.onDetail = () => {
     if (isDown) throw serviceError('unavailable');
   };
   reconciler.start();
   const { id } = await reconciler.resync(null, null);
-  const run = async () => present(await databases.reader.ask('runById', { id }));
+  const run = async () => present(await databases.mirror.ask('runById', { id }));
   await eventually(async () => (await run()).listDone, { what: 'the list is scanned' });
   service.onList = service.onDetail as () => void;
 

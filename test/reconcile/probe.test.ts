@@ -23,7 +23,7 @@ async function setUp({ products = 40, maxRps = 50 } = {}) {
   const { now, eventually, pass } = virtualTime();
   const databases = newDatabases();
   const service = fakeService(now, productIds(products));
-  const reconciler = newReconciler({ databases, client: service, now, maxRps });
+  const reconciler = newReconciler({ mirror: databases.mirror, client: service, now, maxRps });
   reconciler.start();
   await reconciler.resync(null, null);
   await eventually(() => databases.rows('SELECT 1 FROM products WHERE read_at_ms > 0').length === products, {
@@ -68,7 +68,7 @@ async function setUp({ products = 40, maxRps = 50 } = {}) {
     accept,
     asked,
     stopListening: () => void (isListening = false),
-    wayIn: () => databases.reader.ask('wayIn'),
+    wayIn: () => databases.mirror.ask('wayIn'),
     barrier: () =>
       present(databases.rows<{ ms: number }>('SELECT trusted_after_ms AS ms FROM mirror_state')[0]).ms,
   };

@@ -29,7 +29,7 @@ function setUp(options: { maxConcurrency?: number; ids?: string[]; scheduled?: n
   const service = fakeService(now, options.ids ?? productIds(60));
   const throttle = newThrottle(now, options);
   const queue = new ReadQueue({
-    databases,
+    mirror: databases.mirror,
     client: service,
     throttle,
     now,
@@ -160,7 +160,7 @@ test('parks a product whose answer is too large, names it, and reads the others'
   await queue.stop();
   expect(throttle.blocked).toBeNull();
   expect(failures().every(({ parked }) => parked === 1)).toBe(true);
-  const { last_read_error: latest } = await databases.reader.ask('status');
+  const { last_read_error: latest } = await databases.mirror.ask('status');
   expect(latest).toMatch(/^product \d+: /);
 });
 
@@ -196,7 +196,7 @@ test('tries each product once in a resync before it retries any', async () => {
   service.onDetail = (id) => {
     if (garbage.has(id)) throw serviceError('contract');
   };
-  await beginCatalogueRun({ databases, now, log }, 'operator');
+  await beginCatalogueRun({ mirror: databases.mirror, now, log }, 'operator');
   queue.start();
   await eventually(() => service.asked.length >= 20, { what: 'repeated reads' });
   await queue.stop();
@@ -225,14 +225,15 @@ test('records an unexpected error like any other failure, and continues', async 
 test('pauses all reads while the mirror cannot record answers', async () => {
   const { eventually, pass, now, databases, service, queue } = setUp({ maxConcurrency: 4 });
   await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
-  const { writer } = databases;
   const full = () => Promise.reject(new SqliteFault('cannot_commit', 'the disk is full'));
-  Object.assign(databases, { writer: { ...writer, append: full, command: full } });
+  const failing = (['append', 'command'] as const).map((call) =>
+    vi.spyOn(databases.mirror, call).mockImplementation(full),
+  );
   queue.start();
   await eventually(() => service.asked.length > 0, { what: 'a first read' });
   await pass(700);
   expect(service.asked.length).toBeLessThanOrEqual(4 + 24);
-  Object.assign(databases, { writer });
+  for (const call of failing) call.mockRestore();
   await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 0, { what: 'all are read' });
   await queue.stop();
 });
@@ -241,14 +242,15 @@ test('pauses no longer because the clock steps back', async () => {
   const { eventually, pass, setBack, now, databases, service, queue } = setUp();
   const [id] = service.ids;
   await databases.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
-  const { writer } = databases;
   const reopening = () => Promise.reject(new SqliteFault('closed', 'the clock was ahead, and steps back'));
-  Object.assign(databases, { writer: { ...writer, append: reopening, command: reopening } });
+  const failing = (['append', 'command'] as const).map((call) =>
+    vi.spyOn(databases.mirror, call).mockImplementation(reopening),
+  );
   queue.start();
   await eventually(() => service.asked.length > 0, { what: 'a read that cannot be stored' });
   databases.change('DELETE FROM due_reads');
   setBack(7 * 3_600_000);
-  Object.assign(databases, { writer });
+  for (const call of failing) call.mockRestore();
   await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
   await pass(60_000);
   expect(databases.rows('SELECT 1 FROM due_reads')).toEqual([]);
@@ -274,9 +276,9 @@ test('reports no failure of a product for a mirror that is opened again', async 
   const { eventually, now, databases, service, queue, failures } = setUp();
   const [id] = service.ids;
   await databases.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
-  const append = databases.writer.append.bind(databases.writer);
+  const append = databases.mirror.append.bind(databases.mirror);
   let failing = 3;
-  databases.writer.append = (input) => {
+  databases.mirror.append = (input) => {
     failing -= 1;
     return failing < 0
       ? append(input)

@@ -17,9 +17,9 @@ function setUp(ids: readonly string[] = productIds(30)) {
   const { now, eventually, pass } = virtualTime();
   const databases = newDatabases();
   const service = fakeService(now, ids);
-  const reconciler = newReconciler({ databases, client: service, now });
+  const reconciler = newReconciler({ mirror: databases.mirror, client: service, now });
   const resync = () => reconciler.resync(null, null);
-  const state = async (id: number) => present(await databases.reader.ask('runById', { id }));
+  const state = async (id: number) => present(await databases.mirror.ask('runById', { id }));
   return { now, eventually, pass, databases, service, reconciler, resync, state };
 }
 
@@ -35,13 +35,13 @@ test('asks two threads once each between an operator’s request and the first r
   const { eventually, now, reconciler, resync, service, databases } = setUp();
   await recordFirstRead(databases, now());
   const asked: string[] = [];
-  const ask = databases.reader.ask.bind(databases.reader);
-  databases.reader.ask = (async (name: 'runById', ...args: [never]) => {
+  const ask = databases.mirror.ask.bind(databases.mirror);
+  databases.mirror.ask = (async (name: 'runById', ...args: [never]) => {
     asked.push(name);
     return ask(name, ...args);
   }) as typeof ask;
-  const append = databases.writer.append.bind(databases.writer);
-  databases.writer.append = (input) => {
+  const append = databases.mirror.append.bind(databases.mirror);
+  databases.mirror.append = (input) => {
     asked.push(input.kind);
     return append(input);
   };
@@ -70,8 +70,8 @@ test('tries a refused product once for each resync, also when the run begins slo
   await untilEnds(await resync());
   expect(timesAsked()).toBe(1);
 
-  const append = databases.writer.append.bind(databases.writer);
-  databases.writer.append = async (input) => {
+  const append = databases.mirror.append.bind(databases.mirror);
+  databases.mirror.append = async (input) => {
     if (input.kind === 'run_begun') await new Promise((resolve) => setTimeout(resolve, 500));
     return append(input);
   };
@@ -101,9 +101,9 @@ test('counts values and differences, also those of the first moments of a run', 
 
 test('continues a run after a moment in which the mirror fails', async () => {
   const { eventually, reconciler, resync, state, databases } = setUp(productIds(150));
-  const command = databases.writer.command.bind(databases.writer);
+  const command = databases.mirror.command.bind(databases.mirror);
   let failures = 0;
-  databases.writer.command = ((name: 'checkpointRun', args: never) => {
+  databases.mirror.command = ((name: 'checkpointRun', args: never) => {
     if (name !== 'checkpointRun' || failures > 0) return command(name, args);
     failures += 1;
     return Promise.reject(new SqliteFault('busy', 'another process holds the lock'));
@@ -147,7 +147,7 @@ test('begins the first read of a new mirror, and one run after each missed perio
   await pass(60_000);
   expect(runs()).toEqual([{ kind: 'initial', state: 'done' }]);
   service.asked.length = 0;
-  await databases.writer.append(missedAt(now()));
+  await databases.mirror.append(missedAt(now()));
   await untilDone(2);
   await pass(60_000);
   expect(runs().map(({ kind }) => kind)).toEqual(['initial', 'downtime']);

@@ -16,19 +16,19 @@ import { appendListed, log, newDatabases, serviceError } from './mirror.ts';
 function setUp() {
   const databases = newDatabases();
   const time = { nowMs: Date.now() };
-  const deps = { databases, now: () => time.nowMs, log };
+  const deps = { mirror: databases.mirror, now: () => time.nowMs, log };
   const begin = (kind: RunKind) => beginCatalogueRun(deps, kind);
   const follow = (run: Run) => followRun(deps, run);
   const reload = async (run: Run): Promise<Run> =>
-    present(await databases.reader.ask('runById', { id: run.id }));
+    present(await databases.mirror.ask('runById', { id: run.id }));
   const listed = async (run: Run): Promise<void> => {
-    await databases.writer.command('checkpointRun', { ...run, listOffset: 0, listDone: true, total: 0 });
+    await databases.mirror.command('checkpointRun', { ...run, listOffset: 0, listDone: true, total: 0 });
   };
   const know = (productIds: readonly string[]) => appendListed(databases, productIds, time.nowMs);
   /** @param answeredAtMs the last answer of the store. */
   const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>
     recordFailure(
-      { databases, now: deps.now, random: () => 1 },
+      { mirror: databases.mirror, now: deps.now, random: () => 1 },
       { productId, priority: 0 },
       serviceError(how),
       answeredAtMs,
@@ -82,7 +82,7 @@ describe('after a missed period', () => {
     const check = () => beginRunAfterBarrier(deps);
     const missed = async (): Promise<void> => {
       time.nowMs += 1_000;
-      await databases.writer.append(missedAt(time.nowMs));
+      await databases.mirror.append(missedAt(time.nowMs));
     };
     const runs = () => databases.rows<{ kind: RunKind }>('SELECT kind FROM runs').map(({ kind }) => kind);
     return { ...set, check, missed, runs };
@@ -134,7 +134,7 @@ describe('after a missed period', () => {
     time.nowMs += 3_000;
     await endRun(deps, await begin('scheduled'), null);
     const prune = { beforeMs: time.nowMs + 1, afterMs: Infinity, limit: 10 };
-    await databases.writer.command('prune', prune);
+    await databases.mirror.command('prune', prune);
     expect([await check(), runs()]).toEqual([null, ['scheduled']]);
   });
 });
@@ -165,7 +165,7 @@ test('ends a run when its list is complete and every product was read since its 
   databases.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs);
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'done', total: 2, done: 2, failed: 0, error: null });
-  expect(await databases.reader.ask('status')).toMatchObject({ last_full_sync_at: time.nowMs });
+  expect(await databases.mirror.ask('status')).toMatchObject({ last_full_sync_at: time.nowMs });
 });
 
 describe('after a refusal', () => {
@@ -190,7 +190,7 @@ describe('after a refusal', () => {
   ])('of %s, a scan is done and counts it as failed', async (_, refused, of) => {
     const { ended, databases, time } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'done', done: of - refused, failed: refused, error: null });
-    expect(await databases.reader.ask('status')).toMatchObject({ last_full_sync_at: time.nowMs });
+    expect(await databases.mirror.ask('status')).toMatchObject({ last_full_sync_at: time.nowMs });
   });
 
   test.each([
@@ -200,7 +200,7 @@ describe('after a refusal', () => {
     const { ended, databases } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'failed', done: of - refused, failed: refused });
     expect(ended.error).toContain(`${refused} product`);
-    expect(await databases.reader.ask('status')).toMatchObject({ last_full_sync_at: null });
+    expect(await databases.mirror.ask('status')).toMatchObject({ last_full_sync_at: null });
   });
 
   test('of a product about to be retried, a scan waits', async () => {
@@ -220,9 +220,9 @@ test('takes no progress of a run of an earlier file', async () => {
   const { databases, begin } = setUp();
   const run = await begin('operator');
   const ofEarlier = { id: run.id, startedAtMs: run.startedAtMs - 1, nowMs: run.startedAtMs };
-  expect(await databases.writer.command('progressRun', ofEarlier)).toBeNull();
+  expect(await databases.mirror.command('progressRun', ofEarlier)).toBeNull();
   expect(
-    await databases.writer.command('progressRun', { ...ofEarlier, startedAtMs: run.startedAtMs }),
+    await databases.mirror.command('progressRun', { ...ofEarlier, startedAtMs: run.startedAtMs }),
   ).not.toBeNull();
 });
 
@@ -256,11 +256,11 @@ test('keeps a product given up until a read succeeds', async () => {
   const refused = async (): Promise<void> => {
     await fail('1', 'rejected', (time.nowMs += 5));
     await fail('1', 'unavailable', (time.nowMs += 5));
-    await databases.writer.command('retryFailures', undefined);
+    await databases.mirror.command('retryFailures', undefined);
     expect(givenUp()).toEqual([{ product_id: '1' }]);
   };
   await refused();
-  await databases.writer.append(readInput('1', null, { sentAtMs: time.nowMs }));
+  await databases.mirror.append(readInput('1', null, { sentAtMs: time.nowMs }));
   expect(givenUp()).toEqual([]);
   await refused();
 });

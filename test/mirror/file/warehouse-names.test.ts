@@ -7,13 +7,13 @@ const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY w
 test('shows warehouse names in the views until each is removed', async () => {
   const databases = await startDatabases();
   const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
-  await databases.writer.append(readInput('1', found, { sentAtMs: T0 - 60_000 }));
+  await databases.mirror.append(readInput('1', found, { sentAtMs: T0 - 60_000 }));
   databases.inbox.append(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
-  await databases.writer.command('retryFailures', undefined);
+  await databases.mirror.command('retryFailures', undefined);
   const db = readerDb(databases.path);
   const before = dump(db);
   const named = async (names: Record<string, string | null>) => {
-    await databases.writer.command('nameWarehouses', { names });
+    await databases.mirror.command('nameWarehouses', { names });
     return rows(db, LEVELS).map((row) => row['warehouse_name']);
   };
   expect(rows(db, LEVELS)).toEqual([

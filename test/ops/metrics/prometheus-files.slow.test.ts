@@ -23,9 +23,9 @@ const dashboard = JSON.parse(dashboardText) as { readonly uid: string; readonly 
 async function scrape(): Promise<ReadonlySet<string>> {
   const monitor = new Monitor();
   const databases = newDatabases();
-  const sampler = new StateSampler({ reader: databases.reader, now: Date.now, log });
+  const sampler = new StateSampler({ reader: databases.mirror, now: Date.now, log });
   const operator = { blocked: null, verificationBound: null };
-  monitor.watch({ databases, sampler, operator, hasStream: false, now: Date.now, log });
+  monitor.watch({ mirror: databases.mirror, sampler, operator, hasStream: false, now: Date.now, log });
   collectDefaultMetrics({ register: monitor.registry });
   return seriesOf(await monitor.registry.metrics());
 }

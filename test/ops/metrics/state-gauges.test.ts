@@ -8,7 +8,7 @@ import { log, newDatabases } from '../../reconcile/mirror.ts';
 import { valueOf } from './exposition.ts';
 
 test('shows no trusted quantity while the state is stale, whatever the last sample counted', async () => {
-  const sampler = new StateSampler({ reader: newDatabases().reader, now: Date.now, log });
+  const sampler = new StateSampler({ reader: newDatabases().mirror, now: Date.now, log });
   await sampler.status();
   const counted = present(sampler.last);
   const sample = { ...counted, status: { ...counted.status, sellable: { total: 146, trusted: 138 } } };

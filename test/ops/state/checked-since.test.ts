@@ -12,10 +12,9 @@ test.each<[string, VerificationBound | null, number]>([
   ['never, if nothing is verified by schedule', null, EARLIEST_MS],
 ])('a heartbeat says since when values must have been checked: %s', async (_, bound, sinceMs) => {
   const databases = newDatabases();
-  const { reader, writer } = databases;
   const watch = new StateWatch({
-    reader,
-    writer,
+    reader: databases.mirror,
+    writer: databases.mirror,
     log,
     now: () => T0,
     blocked: () => null,

@@ -38,12 +38,13 @@ export async function startMirror(
   sampled: (reader: MirrorReader) => MirrorReader = (reader) => reader,
 ): Promise<Mirror> {
   const facts: Facts = { nowMs: Date.now(), blocked: null, fault: null };
-  const opened = newDatabases();
-  const reader: DirectDatabases['reader'] = {
-    ask: (...asked) => (facts.fault === null ? opened.reader.ask(...asked) : Promise.reject(facts.fault)),
-  };
-  const writer = Object.defineProperty(opened.writer, 'fault', { get: () => facts.fault });
-  const databases = { ...opened, reader, writer };
+  const databases = newDatabases();
+  const { mirror } = databases;
+  const ask: MirrorReader['ask'] = mirror.ask.bind(mirror);
+  vi.spyOn(mirror, 'ask').mockImplementation((...asked) =>
+    facts.fault === null ? ask(...asked) : Promise.reject(facts.fault),
+  );
+  Object.defineProperty(mirror, 'fault', { get: () => facts.fault });
   const logged: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logged.push(line) });
   const now = () => facts.nowMs;
@@ -56,8 +57,8 @@ export async function startMirror(
     readsUnderWay: 0,
   };
   const monitor = new Monitor();
-  const sampler = new StateSampler({ reader: sampled(reader), now, log });
-  const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
+  const sampler = new StateSampler({ reader: sampled(mirror), now, log });
+  const watch = monitor.watch({ mirror, sampler, operator, hasStream: false, now, log });
   const [path = ''] = databases
     .rows<{ file: string }>('SELECT file FROM pragma_database_list')
     .map(({ file }) => file);

@@ -108,7 +108,7 @@ async function startFaces() {
     return watch.beat(Date.now() + AHEAD_MS);
   };
   const read = async (productId: string, qty: number): Promise<void> => {
-    await databases.writer.append(
+    await databases.mirror.append(
       readInput(productId, detail(productId, [{ id: `${productId}0`, levels: { 1: qty } }]), {
         sentAtMs: (facts.nowMs += 3_000),
       }),
@@ -141,7 +141,7 @@ async function startFaces() {
     () => block('breaker'),
     () => block(null),
     () => block(null),
-    () => databases.writer.append(missedAt(facts.nowMs)),
+    () => databases.mirror.append(missedAt(facts.nowMs)),
     (random) => read(String(1 + random(3)), random(9)),
     (random) => read(String(1 + random(3)), random(9)),
     () => databases.requestReads(facts.nowMs, 'not_stored', { productIds: ['2'] }),
