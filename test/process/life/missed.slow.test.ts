@@ -21,7 +21,7 @@ import {
   startMirror,
   startService,
   statusOf,
-  temporaryFolder,
+  memoryFolder,
   untilAtRest,
   type Json,
 } from '../harness.ts';
@@ -111,7 +111,8 @@ async function fillQueue({ t }: Scene, port: number): Promise<() => void> {
 /** Stops a mirror whose socket stays open. @param next starts the one that runs after it. */
 async function keptSocket(scene: Scene, next: (unit: SocketUnit) => Promise<SocketUnit>): Promise<Missed> {
   const { t, sandbox, lose, holdReads } = scene;
-  const unit = await holdSocket(t, sandbox, temporaryFolder(t));
+  // A slow disk could take longer than a stop may.
+  const unit = await holdSocket(t, sandbox, memoryFolder(t));
   await unit.start();
   await proveWayIn(`http://127.0.0.1:${unit.port}/webhooks`, sandbox.webhookSecret);
   await untilAtRest(unit, sandbox);

@@ -88,9 +88,9 @@ export async function holdSocket(
       await eventually(() => !isAlive(pid), { what: 'it has ended' });
     },
     stop: async () => {
-      const stopped = linesOf(log, 'stopped').length;
-      process.kill(pidNow(), 'SIGTERM');
-      await eventually(() => linesOf(log, 'stopped').length > stopped, { what: 'it has stopped' });
+      const pid = pidNow();
+      process.kill(pid, 'SIGTERM');
+      await eventually(() => !isAlive(pid), { what: 'it has stopped' });
     },
   };
 }
