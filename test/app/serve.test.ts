@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startInTime } from '../../src/app/serve.ts';
-import { virtualTime } from '../reconcile/mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 test.each(['gives a mirror', 'fails'])('reports a slow start until it %s', async (how) => {
   const { pass } = virtualTime();

@@ -12,8 +12,8 @@ import {
   newReconciler,
   productIds,
   serviceError,
-  virtualTime,
 } from '../reconcile/mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

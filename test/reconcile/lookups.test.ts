@@ -11,8 +11,8 @@ import {
   productIds,
   recordFirstRead,
   serviceError,
-  virtualTime,
 } from './mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -14,9 +14,8 @@ import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth, Writer, type AppliedInput, type Input } from '../mirror/direct-writer.ts';
 import * as queries from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener, MirrorReader, MirrorWriter } from '../../src/mirror/mirror.ts';
-import { installGlobals } from '../simulation/globals.ts';
-import { onVirtualTime, VirtualTime } from '../simulation/virtual-time.ts';
-import { newPath, T0 } from '../mirror/mirror-file.ts';
+import { onVirtualTime } from '../simulation/virtual-time.ts';
+import { newPath } from '../mirror/mirror-file.ts';
 import { present } from '../shared/present.ts';
 
 export const log = createLog('silent');
@@ -121,35 +120,6 @@ export async function recordFirstRead(
     error: null,
     fullSync: true,
   });
-}
-
-/** Replaces clock and timers until the test ends; time passes only in `eventually` and `pass`. */
-export function virtualTime() {
-  const time = new VirtualTime(T0);
-  const globals = installGlobals(time, 1);
-  onTestFinished(() => globals.restore());
-  let setBackMs = 0;
-  const now = (): number => time.nowMs - setBackMs;
-  const eventually = async <T>(
-    check: () => T | Promise<T>,
-    { what }: { what: string },
-  ): Promise<Exclude<T, false | null | undefined>> => {
-    const untilMs = time.nowMs + 24 * 3_600_000;
-    while (time.nowMs <= untilMs) {
-      const value = await check();
-      if (value !== false && value !== null && value !== undefined)
-        return value as Exclude<T, false | null | undefined>;
-      const { steps } = time;
-      await time.runUntil(time.nowMs + 1_000, () => time.steps > steps);
-    }
-    throw new Error(`never: ${what}`);
-  };
-  const pass = (ms: number): Promise<unknown> => time.runUntil(time.nowMs + ms);
-  /** Sets `now` back, and neither timers nor the monotonic clock. */
-  const setBack = (ms: number): void => {
-    setBackMs += ms;
-  };
-  return { now, eventually, pass, setBack };
 }
 
 export interface FakeService extends CatalogueClient {

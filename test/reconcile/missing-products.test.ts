@@ -1,14 +1,8 @@
 /** Products that answer 404 (docs/architecture.md#removals). */
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
-import {
-  fakeService,
-  newDatabases,
-  newReconciler,
-  productIds,
-  recordFirstRead,
-  virtualTime,
-} from './mirror.ts';
+import { fakeService, newDatabases, newReconciler, productIds, recordFirstRead } from './mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 const S = 1_000;
 const MINUTE = 60 * S;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
-import { fakeService, newReconciler, newDatabases, productIds, serviceError, virtualTime } from './mirror.ts';
+import { fakeService, newReconciler, newDatabases, productIds, serviceError } from './mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 const HOUR_MS = 3_600_000;
 

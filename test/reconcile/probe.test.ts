@@ -5,14 +5,8 @@ import { reportedSince, type RefusalReason } from '../../src/inbox/report.ts';
 import { present } from '../shared/present.ts';
 import { delivery } from '../mirror/mirror-file.ts';
 import { heartbeat, REPORT } from '../ops/reported.ts';
-import {
-  fakeService,
-  newDatabases,
-  newReconciler,
-  productIds,
-  recordFirstRead,
-  virtualTime,
-} from './mirror.ts';
+import { fakeService, newDatabases, newReconciler, productIds, recordFirstRead } from './mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 const S = 1_000;
 const MINUTE = 60 * S;

@@ -12,10 +12,10 @@ import {
   newThrottle,
   productIds,
   serviceError,
-  virtualTime,
   type FakeService,
   type DirectDatabases,
 } from './mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 interface Failure {
   readonly attempts: number;

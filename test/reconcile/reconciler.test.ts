@@ -10,8 +10,8 @@ import {
   productIds,
   recordFirstRead,
   serviceError,
-  virtualTime,
 } from './mirror.ts';
+import { virtualTime } from '../shared/virtual-time.ts';
 
 function setUp(ids: readonly string[] = productIds(30)) {
   const { now, eventually, pass } = virtualTime();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { CAUSES } from '../../../src/ops/state/causes.ts';
 import type { RunView } from '../../../src/cli/shared/ops-client.ts';
 import { follow } from '../../../src/cli/resync.ts';
-import { virtualTime } from '../../reconcile/mirror.ts';
+import { virtualTime } from '../../shared/virtual-time.ts';
 
 const running: RunView = {
   run_id: 1,

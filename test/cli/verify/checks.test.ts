@@ -8,7 +8,7 @@ import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts'
 import { snapshotOf } from '../../../src/store-api/snapshot.ts';
 import { ServiceError } from '../../../src/store-api/transport/errors.ts';
 import { detail, DirectWriter, T0, type VariantDetail } from '../../mirror/mirror-file.ts';
-import { virtualTime } from '../../reconcile/mirror.ts';
+import { virtualTime } from '../../shared/virtual-time.ts';
 
 const answerOf = (...variants: VariantDetail[]) =>
   snapshotOf(productDetailSchema.parse(detail('10', variants)), '');
