@@ -10,6 +10,7 @@ import { bodyHash } from '../../src/receiver/inbox-writer.ts';
 import type { DeliveryRecord } from '../../src/sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import {
+  eventually,
   inboxRows,
   memoryFolder,
   plainVariants,
@@ -66,6 +67,9 @@ test.skipIf(skipped !== '')(
     keepsAll(t, ({ receiver, both, mirror }) => ({
       'a receiver is killed': () => killed(receiver),
       'a receiver vanishes': async () => {
+        // One that the stream does not know yet, after a slow start, cannot be missed.
+        const healthUrl = receiver.webhookUrl().replace('/webhooks', '/healthz');
+        await eventually(async () => (await fetch(healthUrl)).ok, { what: 'the stream knows the receiver' });
         const found = [both, mirror].map(({ inbox }) => inbox.gaps());
         await receiver.kill();
         for (const [at, { inbox }] of [both, mirror].entries()) {
