@@ -25,8 +25,8 @@ export interface Engine {
    */
   publish(subject: LogSubject | LastSubject, body: Uint8Array, options?: PublishOptions): Promise<number>;
   /**
-   * The last message of each subject that matches, in which `*` stands for any last part. Messages are kept as long as
-   * those of the log.
+   * The last message of each subject that matches; `*` matches any last part. The servers keep it as long as the messages
+   * of the log.
    */
   last(subject: LastSubject): Promise<readonly LastMessage[]>;
   /** Calls the listener for each heartbeat and each start; some may not arrive. */

@@ -5,7 +5,7 @@ import { watch, type RunningCommand } from '../cli/harness.ts';
 export abstract class Spawned {
   #run: RunningCommand | null = null;
   #said = '';
-  /** Set if it ended by itself. */
+  /** Why it ended, unless the test killed it. */
   #ended = '';
 
   protected abstract spawn(): ChildProcess;

@@ -31,7 +31,7 @@ test('stays open after a late change from before the read', () => {
   expect(mirror.orders()).toEqual([{ fromQty: 5, toQty: 4 }]);
 });
 
-test('is opened by an answer with the quantity of its own warehouse', () => {
+test('is opened by an answer, with the quantity that it shows for the same warehouse', () => {
   const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 9 })]));
   mirror.deliver(READ - S, change({ warehouseId: '2', old: 9, new: 8, updateTimeMs: READ - S }));
   mirror.read(productSnapshot([variantSnapshot({ 1: 5, 2: 9 })]), { sentAtMs: READ });
