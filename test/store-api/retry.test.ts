@@ -121,6 +121,19 @@ describe('the client', () => {
     expect(slept).toEqual([50, 100]);
   });
 
+  test('sends nothing while it waits for the next attempt', async () => {
+    const path = '/v1/product/detail';
+    let sentMeanwhile: number | null = null;
+    const { service, client } = await retrying(async () => {
+      // An attempt that does not wait would arrive in this time.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      sentMeanwhile = service.to(path).length - 1;
+    });
+    service.answer(path, inTurn(broken, good));
+    await client.productDetail('7');
+    expect(sentMeanwhile).toBe(0);
+  });
+
   test.each([
     ['no external_order_id', order],
     ['an empty external_order_id', { ...order, external_order_id: '' }],
