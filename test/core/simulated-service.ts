@@ -213,7 +213,8 @@ export class SimulatedService {
           receivedMs,
           sampledMs,
           mergedMs,
-          dateMs: read.dated ? read.atMs + Math.floor(read.tookMs / 2) + read.dateSkewMs : null,
+          datedMs: read.dated ? read.atMs + Math.floor(read.tookMs / 2) : null,
+          dateSkewMs: read.dateSkewMs,
         });
       agenda.push({ atMs: mergedMs, arrivedMs, isRead: true, act: merge });
     }
@@ -266,12 +267,15 @@ export class SimulatedService {
       sampledMs: number;
       receivedMs?: number;
       mergedMs?: number;
-      dateMs?: number | null;
+      /** True time of the answer's `Date`; null without the header. */
+      datedMs?: number | null;
+      dateSkewMs?: number;
     },
   ): void {
     const receivedMs = at.receivedMs ?? at.sentMs;
-    const dateMs = at.dateMs === undefined ? receivedMs : at.dateMs;
-    const storeMs = dateMs === null ? null : dateMs + clockMs(this.plan, dateMs) + this.plan.dateAheadMs;
+    const { datedMs = receivedMs, dateSkewMs = 0 } = at;
+    const aheadMs = dateSkewMs + this.plan.dateAheadMs;
+    const storeMs = datedMs === null ? null : datedMs + clockMs(this.plan, datedMs) + aheadMs;
     const isAbsent = this.isAbsent(at.sentMs);
     const facts = this.mirror.read(isAbsent ? null : this.snapshotAt(productId, at.sampledMs), {
       productId,
