@@ -90,8 +90,13 @@ export function weighDate(
   return { dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };
 }
 
+/** The `Date` header has turned out wrong. */
+export function isDateDropped({ dateContradictions }: Pick<MirrorStateRow, 'dateContradictions'>): boolean {
+  return dateContradictions >= DATE_CONTRADICTIONS;
+}
+
 function offsetWithoutDateMs(floorMs: number | null, dateContradictions: number): number | null {
-  return dateContradictions < DATE_CONTRADICTIONS ? null : floorMs;
+  return isDateDropped({ dateContradictions }) ? floorMs : null;
 }
 
 /** A level's low watermark, store time; without the `Date` of its read if the header has turned out wrong. */

@@ -3,6 +3,7 @@ import { EARLIEST_MS } from '../limits.ts';
 import type { Gap, MirrorStateRow, StockLevel, Variant } from '../model.ts';
 import type { ChangeBranch, DeliveryTiming } from './change-outcome.ts';
 import {
+  isDateDropped,
   isStampedAhead,
   isFutureDated,
   lowWatermarkMs,
@@ -67,8 +68,9 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const { atMs } = timing;
   const futureDated = isFutureDated(change.updateTimeMs, atMs, state);
   const ahead = isStampedAhead(change.updateTimeMs, atMs, state);
-  // A clock that is ahead says nothing about the other nodes' clocks.
-  const offset = futureDated || ahead ? state : observeArrival(state, change.updateTimeMs, atMs);
+  // A clock that is ahead says nothing about the other nodes' clocks. Without the Date, only arrivals tell which are ahead.
+  const isAheadOfDate = ahead && !isDateDropped(state);
+  const offset = futureDated || isAheadOfDate ? state : observeArrival(state, change.updateTimeMs, atMs);
   // As a change ahead, one of a clock that was set back may be older than any read.
   const stamp = { ahead: ahead || change.updateTimeMs <= (state.stampedUntilMs ?? EARLIEST_MS) };
   const bounds = { ...offset, dateContradictions: state.dateContradictions };
@@ -86,13 +88,14 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   const gap = judgeGap(outcome, change, { ...timing, latenessMs }, rows.gaps);
   // The total of a read that left the level out lacks the level's quantity.
   const isLeftOut = before !== undefined && before.goneAtMs === null && before.missingAtMs !== null;
-  const isPerhapsInTotal = isLeftOut || mayBeInTotal(variant, change, stamp);
   const total = outcome.applied ? judgeTotalMove(before, outcome.level, variant, change) : null;
 
   const doubts: Doubt[] = [];
   const order = judgeOrder(before, outcome, { ahead });
   if (outcome.requestRead && order === 'none') doubts.push('order unknown');
-  if ((outcome.applied || isLate) && isPerhapsInTotal) doubts.push('perhaps in the total');
+  if (isLeftOut || ((outcome.applied || isLate) && mayBeInTotal(variant, change, stamp))) {
+    doubts.push('perhaps in the total');
+  }
   if (gap.kind === 'doubtful') doubts.push(gap.doubt);
 
   // A change that the last read saw says nothing about where the variant is now.
@@ -116,7 +119,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
     total,
     latenessMs,
     dateContradictions: isWeighed
-      ? weighDate(bounds, outcome.level, change, atMs).dateContradictions
+      ? weighDate(state, outcome.level, change, atMs).dateContradictions
       : state.dateContradictions,
     offset,
   };

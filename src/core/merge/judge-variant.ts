@@ -55,7 +55,7 @@ export interface ShownVariant {
   readonly isChanged: boolean;
   /** The read changed properties that only reads may change. */
   readonly differs: boolean;
-  /** Bundles that contain the variant have changed with it. */
+  /** Bundles that contain the variant have changed with it, or may have. */
   readonly movesBundles: boolean;
   /**
    * A bundle that no earlier change of a component could make
@@ -93,6 +93,7 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
   const isRedescribed = isShownDifferently(base, after);
   const isNewToProduct = base.productId !== product.productId && !read.superseded && concurrent;
   const movesLevel = shown.some(({ overwritten }) => overwritten !== null && overwritten.oldQty !== null);
+  const isDoubted = total.isDoubted || isNewToProduct || shown.some(({ doubt }) => doubt !== null);
   return {
     kind: 'shown',
     before: variant,
@@ -117,7 +118,7 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
       shown.some(differsFromRead) ||
       isRedescribed ||
       !isSame(base, after, ['missingAtMs', ...VALUES_OF_READS]),
-    movesBundles: movesLevel || movesTotal(rows, after),
+    movesBundles: movesLevel || isDoubted || movesTotal(rows, after),
     isOvertakenBundle: isOvertakenBundle(rows, after, read),
   };
 }
@@ -155,11 +156,14 @@ function judgeOwner(
     return { isOwn: true, movedFrom: null, overlapping: [] };
   }
   const isShownThere = goneAtMs === null && missingAtMs === null;
-  const isLater = !isShownThere || read.sentAtMs >= owner.readAtMs;
+  // The answer may be older than the one that no longer shows the variant at its owner.
+  const isUnproven = goneAtMs === null && missingAtMs !== null && read.sentAtMs < missingAtMs;
+  const isLater = isShownThere ? read.sentAtMs >= owner.readAtMs : !isUnproven;
   const isOverlapping =
-    isShownThere &&
-    read.sentAtMs < owner.readUntilMs + REPLICA_LAG_MS &&
-    owner.readAtMs < atMs + REPLICA_LAG_MS;
+    isUnproven ||
+    (isShownThere &&
+      read.sentAtMs < owner.readUntilMs + REPLICA_LAG_MS &&
+      owner.readAtMs < atMs + REPLICA_LAG_MS);
   return {
     isOwn: isLater,
     movedFrom: isLater ? owner.productId : null,

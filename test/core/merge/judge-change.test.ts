@@ -1,7 +1,7 @@
 /** One row for each reason to read, and for each thing that a change moves (docs/architecture.md#changes). */
 import { expect, test } from 'vitest';
 import type { StockChange } from '../../../src/core/input.ts';
-import { GAPS_OF_A_LEVEL } from '../../../src/core/limits.ts';
+import { DATE_CONTRADICTIONS, GAPS_OF_A_LEVEL } from '../../../src/core/limits.ts';
 import { asksForRead, type Doubt } from '../../../src/core/merge/judge-change.ts';
 import { observeLateness, type OrderVerdict } from '../../../src/core/merge/judge-gap.ts';
 import type { Gap, MirrorStateRow } from '../../../src/core/model.ts';
@@ -45,6 +45,12 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
     ['perhaps in the total'],
   ],
   ['a repeated change, which moves no total', { variant: variant({ totalHiMs: AT }) }, repeated, []],
+  [
+    'a change back to the quantity of a level that the last read left out, and its total lacks',
+    { level: stockLevel({ qty: 4, readHiMs: AT, missingAtMs: T0 }) },
+    next,
+    ['perhaps in the total'],
+  ],
   [
     'a change stamped ahead, of a level that a read has shown',
     { state: sameClocks, level: stockLevel({ readHiMs: T0 }) },
@@ -182,11 +188,24 @@ test.each<[when: string, state: Partial<MirrorStateRow>, latenessMs: number]>([
   );
 });
 
+test('learns from a stamp that is ahead only once the Date counts no more', () => {
+  const state = { ...sameClocks, dateContradictions: DATE_CONTRADICTIONS - 1 };
+  expect(judge({ state }, stampedAhead).offset.offsetFloorMs).toBe(null);
+  const dropped = { ...sameClocks, dateContradictions: DATE_CONTRADICTIONS };
+  expect(judge({ state: dropped }, stampedAhead).offset.offsetFloorMs).toBe(1_001);
+});
+
 test('weighs the Date only by a change that, by this Date, the last read saw', () => {
-  const state = { dateContradictions: 1 };
+  const state = { dateContradictions: 1, offsetFloorMs: 0, offsetWindowStartMs: AT };
   const readAtMs = AT - 5_000;
   const seen = judge({ state, level: stockLevel({ readAtMs, readLoMs: AT + 1 }) }, next);
   expect([seen.branch, seen.dateContradictions]).toEqual(['4a seen by the read', 2]);
+  // All of the last hours may have been as late.
+  const alone = judge(
+    { state: { dateContradictions: 1 }, level: stockLevel({ readAtMs, readLoMs: AT + 1 }) },
+    next,
+  );
+  expect([alone.branch, alone.dateContradictions]).toEqual(['4a seen by the read', 1]);
   const follows = judge({ state, level: stockLevel({ readAtMs, readLoMs: AT }) }, next);
   expect([follows.branch, follows.dateContradictions]).toEqual(['4c follows', 1]);
 });

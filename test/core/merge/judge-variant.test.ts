@@ -119,6 +119,12 @@ describe('a variant of another product', () => {
       { movedFrom: OTHER, overlapping: [] },
     ],
     [
+      'that no longer shows it in a later answer',
+      { owner: owner({ ...near, readAtMs: SENT + 1 }), variant: { ...elsewhere, missingAtMs: SENT + 1 } },
+      {},
+      { kind: 'elsewhere', overlapping: [PRODUCT, OTHER] },
+    ],
+    [
       'that showed it until it was removed',
       { owner: owner({ ...near, readAtMs: SENT + 1 }), variant: { ...elsewhere, goneAtMs: T0 } },
       {},
@@ -263,6 +269,18 @@ describe('what an answer changes', () => {
       { isRedescribed: false, isChanged: true, differs: true, movesBundles: true },
     ],
     ['its number of bundles', {}, seen({ bundledByCount: 1 }), { isChanged: false, movesBundles: true }],
+    [
+      'perhaps a level, which a change may have moved since',
+      { variant: variant({ eventAtMs: SENT }), levels: [stockLevel({ eventAtMs: SENT })] },
+      variantSnapshot({ 1: 4 }),
+      { movesBundles: true },
+    ],
+    [
+      'perhaps its total',
+      { variant: variant({ eventAtMs: SENT, totalHiMs: T0 }), levels: [] },
+      variantSnapshot(null, { availableQty: 4 }),
+      { movesBundles: true },
+    ],
     [
       'two of three levels, in opposite directions',
       {
