@@ -16,14 +16,7 @@ import {
   type ProxyName,
 } from './proxy.ts';
 import { signBody } from '../../src/store-api/signature.ts';
-import {
-  inboxRows,
-  memoryFolder,
-  startMirror,
-  startService,
-  temporaryFolder,
-  type Owner,
-} from '../process/harness.ts';
+import { inboxRows, startMirror, startService, temporaryFolder, type Owner } from '../process/harness.ts';
 import { holdSocket } from '../process/life/socket-unit.ts';
 import { freePort } from '../shared/free-port.ts';
 import { TlsLoad } from './tls-load.ts';
@@ -171,7 +164,7 @@ for (const name of PROXIES) {
     test('loses no answered webhook and changes no body while the receiver is killed, stopped and stands still', async (t) => {
       const sandbox = await startService(t);
       // A disk that stalls for seconds would hold up every answer.
-      const unit = await holdSocket(t, sandbox, memoryFolder(t), { ROLE: 'receiver' });
+      const unit = await holdSocket(t, sandbox, temporaryFolder(t), { ROLE: 'receiver' });
       await unit.start();
       const { port, ca } = await startInFront(t, name, { webhookPort: unit.port, opsPort: 1 });
       const load = new TlsLoad({

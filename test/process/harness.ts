@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -46,14 +45,6 @@ export interface RunningMirror extends MirrorProcess {
   kill(): Promise<Ended>;
   get(path: string, headers?: Environment): Promise<{ status: number; body: Json }>;
   post(path: string, body: unknown, headers?: Environment): Promise<{ status: number; body: Json }>;
-}
-
-/** In memory if possible, since a slow disk refuses deliveries. Other users may enter it. */
-export function memoryFolder(test: Owner): string {
-  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'stock-mirror-'));
-  chmodSync(folder, 0o755);
-  test.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Deliveries go out one after the other, so that "then" means then. */

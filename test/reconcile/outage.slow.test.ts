@@ -10,7 +10,7 @@ test('limits requests in an hour of failures, merges webhooks and reads everythi
   const { now, eventually, pass } = virtualTime();
   const databases = newDatabases();
   const service = fakeService(now, productIds(200));
-  const reconciler = newReconciler({ mirror: databases.mirror, client: service, now, random: Math.random });
+  const reconciler = newReconciler({ mirror: databases.mirror, client: service, now, random: () => 0.5 });
   let isDown = true;
   service.onDetail = () => {
     if (isDown) throw serviceError('unavailable');

@@ -1,12 +1,29 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+
+/** Below the ports that a system gives to whoever asks for any, so that no one takes it before it is used. */
+const FROM = 10_000;
+const COUNT = 20_000;
+
+/** Each worker begins elsewhere. */
+let last = Math.floor(Math.random() * COUNT);
 
 /** A port of 127.0.0.1 on which nothing listens. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (;;) {
+    last = (last + 1) % COUNT;
+    if (await isFree(FROM + last)) return FROM + last;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }

@@ -12,7 +12,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import {
   eventually,
   inboxRows,
-  memoryFolder,
+  temporaryFolder,
   plainVariants,
   proveWayIn,
   startMirror,
@@ -180,7 +180,7 @@ async function startHost(
   test: Owner,
   { sandbox, cluster, role }: { sandbox: Sandbox; cluster: NatsCluster; role: string },
 ) {
-  const folder = memoryFolder(test);
+  const folder = temporaryFolder(test);
   const start = (): Promise<RunningMirror> =>
     startMirror(test, sandbox, { folder, env: { ...cluster.env, ROLE: role } });
   let running = await start();

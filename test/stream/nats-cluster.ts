@@ -5,8 +5,9 @@ import { readFileSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { memoryFolder, type Environment, type Owner } from '../process/harness.ts';
+import { temporaryFolder, type Environment, type Owner } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
+import { freePort } from '../shared/free-port.ts';
 import { present } from '../shared/present.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy/several-machines');
@@ -47,7 +48,7 @@ export interface NatsCluster {
 }
 
 export async function startCluster(test: Owner): Promise<NatsCluster> {
-  const folder = memoryFolder(test);
+  const folder = temporaryFolder(test);
   execFileSync(join(DEPLOY, 'make-secrets'), NAMES, { cwd: folder });
   const running: ChildProcess[] = [];
   const proxies: Awaited<ReturnType<typeof startProxy>>[] = [];
@@ -56,7 +57,8 @@ export async function startCluster(test: Owner): Promise<NatsCluster> {
     for (const proxy of proxies) proxy.close();
   });
   for (;;) {
-    const ports = await freePorts(NAMES.length * 3);
+    const ports: number[] = [];
+    while (ports.length < NAMES.length * 3) ports.push(await freePort());
     const portsOf = (kind: number): number[] => ports.slice(kind * NAMES.length, (kind + 1) * NAMES.length);
     const [clients, routes, statusPorts] = [portsOf(0), portsOf(1), portsOf(2)];
     proxies.push(...(await Promise.all(clients.map((port) => startProxy(port)))));
@@ -147,14 +149,6 @@ async function leaderOf(stream: string, monitors: readonly string[]): Promise<st
     .flatMap(({ account_details: accounts = [] }) => accounts)
     .flatMap(({ stream_detail: streams = [] }) => streams)
     .find(({ name }) => name === stream)?.cluster?.leader;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const holders = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(holders.map((holder) => once(holder, 'listening')));
-  const ports = holders.map((holder) => (holder.address() as AddressInfo).port);
-  await Promise.all(holders.map((holder) => once(holder.close(), 'close')));
-  return ports;
 }
 
 async function startProxy(to: number) {

@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { judgeStream } from '../../src/cli/doctor/stream.ts';
 import { TooLargeError, type LogSubject } from '../../src/stream/engine.ts';
 import { connectNats, KEPT_MS, loadNats } from '../../src/stream/nats.ts';
-import { memoryFolder, type Owner } from '../process/harness.ts';
+import { temporaryFolder, type Owner } from '../process/harness.ts';
 import { lacking } from './nats-cluster.ts';
 
-async function startServer(test: Owner, folder = memoryFolder(test), port = '-1') {
+async function startServer(test: Owner, folder = temporaryFolder(test), port = '-1') {
   const args = ['--addr', '127.0.0.1', '--port', port, '--jetstream', '--store_dir', folder];
   const server = spawn('nats-server', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const kill = (): void => void server.kill('SIGKILL');
@@ -89,7 +89,7 @@ test.skipIf(skipped !== '')(
 test.skipIf(skipped !== '')(
   `ends a reading when its server is gone, and reads on when it is back${skipped}`,
   async (t) => {
-    const folder = memoryFolder(t);
+    const folder = temporaryFolder(t);
     const first = await startServer(t, folder);
     const { port } = new URL(first.url);
     const options = { servers: [first.url], name: 'shop', user: null, password: null, caFile: null };

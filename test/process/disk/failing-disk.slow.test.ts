@@ -19,7 +19,11 @@ test.skipIf(!canBeOdd)(
   async (t) => {
     const folder = temporaryFolder(t);
     const disk = oddDisk(folder, 'fails');
-    const { sandbox, mirror } = await startBoth(t, { products: 20 }, { folder, env: disk.env });
+    const { sandbox, mirror } = await startBoth(
+      t,
+      { products: 20, ackTimeoutMs: 30_000 },
+      { folder, env: disk.env },
+    );
     const healthUrl = mirror.webhookUrl.replace('/webhooks', '/healthz');
     const load = startLoad(t, sandbox, 100);
     await eventually(() => withStatus(load, 204).length > 50, { what: 'traffic' });

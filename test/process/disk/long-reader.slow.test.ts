@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { signBody } from '../../../src/store-api/signature.ts';
 import { delivery, item, T0 } from '../../mirror/mirror-file.ts';
-import { eventually, memoryFolder, startBoth } from '../harness.ts';
+import { eventually, temporaryFolder, startBoth } from '../harness.ts';
 
 const MB = 1 << 20;
 const HELD_BYTES = 64 * MB;
@@ -12,7 +12,7 @@ const BODY_BYTES = 900_000;
 const LANES = 2;
 
 test('shrinks the write-ahead log when a long reader ends', async (t) => {
-  const { sandbox, mirror } = await startBoth(t, {}, { folder: memoryFolder(t) });
+  const { sandbox, mirror } = await startBoth(t, {}, { folder: temporaryFolder(t) });
   const walBytes = (): number => statSync(`${mirror.databasePath}-wal`).size;
   const reader = new Database(mirror.databasePath, { readonly: true });
   t.onTestFinished(() => void reader.close());
@@ -38,7 +38,8 @@ test('shrinks the write-ahead log when a long reader ends', async (t) => {
       headers: { 'x-service-signature': signBody(sandbox.webhookSecret, body) },
       body: Buffer.from(body),
     });
-    expect(status).toBe(204);
+    // One that is late is stored all the same.
+    expect([204, 503]).toContain(status);
   };
   const lanes = Array.from({ length: LANES }, async () => {
     while (walBytes() < HELD_BYTES + 16 * MB) await deliver(BODY_BYTES);

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import {
   eventually,
-  memoryFolder,
+  temporaryFolder,
   notKept,
   plainVariants,
   startBoth,
@@ -96,7 +96,7 @@ interface Case {
 }
 
 async function filesOf({ databasePath: path }: RunningMirror, t: Owner): Promise<Files> {
-  const folder = memoryFolder(t);
+  const folder = temporaryFolder(t);
   const files = { path, older: join(folder, 'older.db'), foreign: join(folder, 'foreign.db') };
   const db = new Database(path, { readonly: true });
   await db.backup(files.older);
@@ -151,7 +151,7 @@ test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
   'answers 204 and ends equal if the running mirror is $cases.0.name and the like',
   async ({ cases }, t) => {
     const service = { products: 30, ackTimeoutMs: 30_000 };
-    const { sandbox, mirror } = await startBoth(t, service, { folder: memoryFolder(t) });
+    const { sandbox, mirror } = await startBoth(t, service, { folder: temporaryFolder(t) });
     const files = await filesOf(mirror, t);
     const load = startLoad(t, sandbox, 20);
     for (const each of cases) {
@@ -215,7 +215,7 @@ test.concurrent.for([
   'answers 204 and ends equal after a start on a mirror $cases.0.name and the like',
   async ({ cases, user }, t) => {
     const sandbox = await startService(t, { products: 12, ackTimeoutMs: 30_000 });
-    const folder = memoryFolder(t);
+    const folder = temporaryFolder(t);
     if (isRoot) chownSync(folder, user.uid ?? 0, user.gid ?? 0);
     let mirror = await startMirror(t, sandbox, { folder, user });
     await untilLive(mirror);
@@ -245,7 +245,7 @@ const READ_STATE = `const { DatabaseSync } = require('node:sqlite');
   console.log(db.prepare('SELECT state FROM mirror_status').get().state);`;
 
 test.runIf(isRoot)('a stopped mirror can be read without write access to its folder', async (t) => {
-  const { mirror } = await startBoth(t, {}, { folder: memoryFolder(t) });
+  const { mirror } = await startBoth(t, {}, { folder: temporaryFolder(t) });
   expect(await mirror.stop()).toEqual({ code: 0, signal: null });
   const state = execFileSync(process.execPath, ['-e', READ_STATE, mirror.databasePath], {
     uid: OTHER_UID,

@@ -8,7 +8,11 @@ test.skipIf(!canBeOdd)(
   async (t) => {
     const folder = temporaryFolder(t);
     const disk = oddDisk(folder, 'slow');
-    const { sandbox, mirror } = await startBoth(t, { products: 20 }, { folder, env: disk.env });
+    const { sandbox, mirror } = await startBoth(
+      t,
+      { products: 20, ackTimeoutMs: 30_000 },
+      { folder, env: disk.env },
+    );
     disk.begin();
     const load = startLoad(t, sandbox, 5);
     await eventually(() => load.settled.length > 40, { what: 'deliveries' });
@@ -32,7 +36,7 @@ test.skipIf(!canBeOdd)(
   async (t) => {
     const folder = temporaryFolder(t);
     const disk = oddDisk(folder, 'slow', 250);
-    const { sandbox } = await startBoth(t, { products: 20 }, { folder, env: disk.env });
+    const { sandbox } = await startBoth(t, { products: 20, ackTimeoutMs: 30_000 }, { folder, env: disk.env });
     disk.begin();
     const load = startLoad(t, sandbox, 15);
     await eventually(() => load.settled.length >= 180, { what: 'traffic for 12 heartbeats' });

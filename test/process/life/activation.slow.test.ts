@@ -7,7 +7,7 @@ import {
   eventually,
   notKept,
   startService,
-  memoryFolder,
+  temporaryFolder,
   untilAtRest,
   proveWayIn,
   untilLive,
@@ -39,7 +39,7 @@ async function restart(unit: SocketUnit): Promise<void> {
 test('stores each delivery over restarts while another process holds the socket', async (t) => {
   const sandbox = await startService(t, { products: 20, ackTimeoutMs: 60_000 });
   // A slow disk could take longer than a stop may.
-  const unit = await holdSocket(t, sandbox, memoryFolder(t));
+  const unit = await holdSocket(t, sandbox, temporaryFolder(t));
   const { databasePath, port } = unit;
   await unit.start();
   await proveWayIn(`http://127.0.0.1:${port}/webhooks`, sandbox.webhookSecret);

@@ -21,7 +21,7 @@ import {
   startMirror,
   startService,
   statusOf,
-  memoryFolder,
+  temporaryFolder,
   untilAtRest,
   type Json,
 } from '../harness.ts';
@@ -112,7 +112,7 @@ async function fillQueue({ t }: Scene, port: number): Promise<() => void> {
 async function keptSocket(scene: Scene, next: (unit: SocketUnit) => Promise<SocketUnit>): Promise<Missed> {
   const { t, sandbox, lose, holdReads } = scene;
   // A slow disk could take longer than a stop may.
-  const unit = await holdSocket(t, sandbox, memoryFolder(t));
+  const unit = await holdSocket(t, sandbox, temporaryFolder(t));
   await unit.start();
   await proveWayIn(`http://127.0.0.1:${unit.port}/webhooks`, sandbox.webhookSecret);
   await untilAtRest(unit, sandbox);

@@ -3,7 +3,7 @@ import { openInboxWriter } from '../../../src/receiver/inbox-writer.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import {
   eventually,
-  memoryFolder,
+  temporaryFolder,
   notKept,
   plainVariants,
   startBoth,
@@ -51,7 +51,7 @@ const GROUP = 200;
 
 test('logs no failure at a stop while a backlog is applied and products are read', async (t) => {
   // A disk that stalls for seconds would hold up the stop.
-  const { sandbox, mirror } = await startBoth(t, {}, { folder: memoryFolder(t) });
+  const { sandbox, mirror } = await startBoth(t, {}, { folder: temporaryFolder(t) });
   await mirror.stop();
   const levels = plainVariants(sandbox, 5);
   const inbox = openInboxWriter(mirror.databasePath);

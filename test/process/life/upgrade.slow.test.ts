@@ -11,7 +11,7 @@ import {
   environmentFor,
   eventually,
   inboxRows,
-  memoryFolder,
+  temporaryFolder,
   notKept,
   proveWayIn,
   startMirror,
@@ -59,7 +59,7 @@ async function untilMore({ settled }: Pick<ReturnType<typeof startLoad>, 'settle
 
 test('misses no webhook while receiver and mirror are upgraded and rolled back, and repairs what a restore misses', async (t) => {
   const sandbox = await startService(t, { products: 20, ackTimeoutMs: 60_000 });
-  const host = await startHost(t, sandbox, memoryFolder(t));
+  const host = await startHost(t, sandbox, temporaryFolder(t));
   await untilAtRest(host, sandbox);
   const missedAtFirst = missedBy(host);
   const { epoch } = statusOf(host.databasePath);
@@ -85,7 +85,7 @@ test('misses no webhook while receiver and mirror are upgraded and rolled back, 
   await restartMirror(restartReceiver);
   await more();
 
-  const copy = join(memoryFolder(t), 'copy.db');
+  const copy = join(temporaryFolder(t), 'copy.db');
   const command = (databasePath: string, ...args: string[]) =>
     execFileSync(process.execPath, [CLI, 'backup', ...args], { env: environmentFor(sandbox, databasePath) });
   command(host.databasePath, copy);
@@ -100,7 +100,7 @@ test('misses no webhook while receiver and mirror are upgraded and rolled back, 
 
   await host.mirror.stop();
   await host.receiver.stop();
-  const folder = memoryFolder(t);
+  const folder = temporaryFolder(t);
   command(join(folder, 'mirror.db'), '--restore', copy);
   sandbox.webhookUrl = null;
   const afterwards = startLoad(t, sandbox, 40);
