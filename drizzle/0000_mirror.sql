@@ -101,6 +101,7 @@ CREATE TABLE `mirror_state` (
 	`lateness_ms` integer NOT NULL,
 	`trusted_after_ms` integer NOT NULL,
 	`bundles_due_at_ms` integer,
+	`bundles_made_at_ms` integer,
 	`listed_from_ms` integer NOT NULL,
 	`removal_window_start_ms` integer NOT NULL,
 	`removed_in_window` integer NOT NULL,

@@ -53,6 +53,8 @@ export interface VariantSnapshot {
   readonly sku: string | null;
   readonly upc: string | null;
   readonly kind: VariantKind;
+  /** Store time; null if the store does not say. */
+  readonly createTimeMs: number | null;
   readonly availableQty: number;
   readonly onHand: number | null;
   readonly reservedQty: number | null;

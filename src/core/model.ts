@@ -217,6 +217,8 @@ export interface MirrorStateRow extends WayIn {
   readonly trustedAfterMs: number;
   /** When bundles are to be read because a component changed; null if none changed. */
   readonly bundlesDueAtMs: number | null;
+  /** Own clock: no known bundle was made later. Earlier reads may not count it at its components; null without a bundle. */
+  readonly bundlesMadeAtMs: number | null;
   /** When the last complete list of the catalogue began; EARLIEST_MS before the first. */
   readonly listedFromMs: number;
   readonly removalWindowStartMs: number;

@@ -22,6 +22,8 @@ export const REASONS = {
   confirm_removal: { priority: PRIORITY.conflict, isSuspect: false },
   dead_letter: { priority: PRIORITY.conflict, isSuspect: true },
   not_stored: { priority: PRIORITY.conflict, isSuspect: true },
+  /** A bundle made since its last read may contain a variant of it that has changed. */
+  component: { priority: PRIORITY.routine, isSuspect: false },
   listed: { priority: PRIORITY.downtime, isSuspect: false },
   /** Webhooks moved a total that reads show without warehouses, or came too close to the read of one. */
   derived: { priority: PRIORITY.routine, isSuspect: true },

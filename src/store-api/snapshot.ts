@@ -32,6 +32,7 @@ function variantSnapshot(
     sku: variant.sku === undefined || variant.sku === '' ? null : variant.sku.toWellFormed(),
     upc: variant.upc?.toWellFormed() ?? null,
     kind: kindOf(variant, { pulled }),
+    createTimeMs: variant.create_time ?? null,
     availableQty: variant.available_qty,
     onHand: variant.on_hand ?? null,
     reservedQty: variant.reserved_qty ?? null,

@@ -90,6 +90,7 @@ export function variantSnapshot(
     sku: 'S-100',
     upc: null,
     kind: 'own',
+    createTimeMs: 0,
     availableQty: total,
     onHand: total,
     reservedQty: 0,

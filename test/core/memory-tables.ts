@@ -33,6 +33,7 @@ const INITIAL_STATE: MirrorStateRow = {
   latenessMs: 1_500,
   trustedAfterMs: EARLIEST_MS,
   bundlesDueAtMs: null,
+  bundlesMadeAtMs: null,
   listedFromMs: EARLIEST_MS,
   removalWindowStartMs: 0,
   removedInWindow: 0,

@@ -30,6 +30,7 @@ test('reads a product with only the required fields', () => {
         sku: null,
         upc: null,
         kind: 'own',
+        createTimeMs: null,
         availableQty: 3,
         onHand: null,
         reservedQty: null,
@@ -50,6 +51,7 @@ test('reads a variant with every field', () => {
       ...PLAIN,
       sku: 'S',
       upc: '885',
+      create_time: 1_780_000_000_000,
       on_hand: 5,
       reserved_qty: 2,
       allow_negative_stock: true,
@@ -63,6 +65,7 @@ test('reads a variant with every field', () => {
   expect(variants[0]).toMatchObject({
     sku: 'S',
     upc: '885',
+    createTimeMs: 1_780_000_000_000,
     onHand: 5,
     reservedQty: 2,
     allowNegativeStock: true,

@@ -7,6 +7,7 @@ import {
   BUNDLE_DELAY_PER_PRODUCT_MS,
   DATE_CONTRADICTIONS,
   EARLIEST_MS,
+  REPLICA_LAG_MS,
 } from '../limits.ts';
 import type { Change, MirrorStateRow, Variant } from '../model.ts';
 import { REASONS, type Reason } from '../reasons.ts';
@@ -93,10 +94,20 @@ export class UnitOfWork {
    * holds for every change of a component and every doubt about it, also for a change that leaves the mirror's
    * quantity as it was or comes before a first bundle.
    */
-  noteComponent({ bundledByCount, productId, goneAtMs }: Variant): void {
+  noteComponent({ bundledByCount, productId, goneAtMs, verifiedAtMs }: Variant): void {
     // No read has shown yet which bundles contain it.
     const isUnknown = productId === null && goneAtMs === null;
-    if (bundledByCount > 0 || isUnknown) this.makeBundlesDue();
+    const { bundlesMadeAtMs } = this.state;
+    const isOutdated =
+      bundlesMadeAtMs !== null && (verifiedAtMs ?? EARLIEST_MS) < bundlesMadeAtMs + REPLICA_LAG_MS;
+    if (bundledByCount > 0 || isUnknown || isOutdated) this.makeBundlesDue();
+    if (isOutdated && productId !== null) this.requestRead(productId, 'component');
+  }
+
+  /** @param madeAtMs own clock: the bundle was made then or before. */
+  noteBundle(madeAtMs: number): void {
+    const bundlesMadeAtMs = Math.max(madeAtMs, this.state.bundlesMadeAtMs ?? EARLIEST_MS);
+    this.state = { ...this.state, bundlesMadeAtMs };
   }
 
   makeBundlesDue(): void {

@@ -62,6 +62,8 @@ export interface ShownVariant {
    * due, in an answer that may lack such a change.
    */
   readonly isOvertakenBundle: boolean;
+  /** Own clock: a bundle that no earlier read showed was made then or before; null if it is none. */
+  readonly bundleMadeAtMs: number | null;
 }
 
 /**
@@ -120,6 +122,7 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
       !isSame(base, after, ['missingAtMs', ...VALUES_OF_READS]),
     movesBundles: movesLevel || isDoubted || movesTotal(rows, after),
     isOvertakenBundle: isOvertakenBundle(rows, after, read),
+    bundleMadeAtMs: after.kind === 'bundle' ? bundleMadeAtMs(rows, seen, read) : null,
   };
 }
 
@@ -138,6 +141,17 @@ function isOvertakenBundle(
 ): boolean {
   if (after.kind !== 'bundle' || variant?.kind === 'bundle') return false;
   return read.sentAtMs < (lastDeliveryAtMs ?? EARLIEST_MS) + REPLICA_LAG_MS;
+}
+
+function bundleMadeAtMs(
+  { variant, atMs }: VariantRows,
+  { createTimeMs }: VariantSnapshot,
+  { loMs }: ReadContext,
+): number | null {
+  if (variant?.kind === 'bundle') return null;
+  // Until now it may have been something else.
+  const isMadeNow = createTimeMs === null || (variant !== undefined && variant.productId !== null);
+  return isMadeNow ? atMs : atMs - Math.max(0, loMs - createTimeMs);
 }
 
 interface Ownership {

@@ -23,6 +23,7 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
     'unreadable_at_ms',
     'trusted_after_ms',
     'bundles_due_at_ms',
+    'bundles_made_at_ms',
     'listed_from_ms',
     'removal_window_start_ms',
     'way_in_since_ms',

@@ -309,6 +309,7 @@ export const mirrorState = sqliteTable(
     latenessMs: integer('lateness_ms').notNull(),
     trustedAfterMs: integer('trusted_after_ms').notNull(),
     bundlesDueAtMs: integer('bundles_due_at_ms'),
+    bundlesMadeAtMs: integer('bundles_made_at_ms'),
     listedFromMs: integer('listed_from_ms').notNull(),
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removedInWindow: integer('removed_in_window').notNull(),

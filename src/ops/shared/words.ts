@@ -17,6 +17,7 @@ const REQUEST_REASON_WORDS: Readonly<Record<Reason | typeof READ_FAILED, string>
   dead_letter: 'a delivery about it was not understood',
   not_stored: 'a delivery about it could not be stored',
   bundle: 'the stock of a component changed',
+  component: 'a variant of it changed that a new bundle may contain',
   listed: 'the catalogue lists it, and it was never read',
   read_failed: 'its last read failed',
 };

@@ -197,6 +197,36 @@ describe('derived totals', () => {
   const bundle = (availableQty: number) =>
     productSnapshot([variantSnapshot(null, { variantId: '200', kind: 'bundle', availableQty })]);
 
+  test.each<
+    [what: string, made: Partial<VariantSnapshot>, before: ProductSnapshot | null, isPerhapsIn: boolean]
+  >([
+    ['made after it', { createTimeMs: T0 + 50 * S }, null, true],
+    ['made before it', { createTimeMs: T0 - 50 * S }, null, false],
+    ['whose age the store does not tell', { createTimeMs: null }, null, true],
+    [
+      'that was something else',
+      { createTimeMs: 0 },
+      productSnapshot([variantSnapshot({ 1: 2 }, { variantId: '200' })]),
+      true,
+    ],
+  ])('a component read before a bundle %s', (_, made, before, isPerhapsIn) => {
+    const mirror = mirrorAfterRead(of({ bundledByCount: 0 }));
+    const seen = { kind: 'bundle', variantId: '200', availableQty: 5, ...made } as const;
+    if (before !== null) mirror.read(before, { sentAtMs: T0, productId: '20' });
+    mirror.read(productSnapshot([variantSnapshot(null, seen)]), { sentAtMs: AT, productId: '20' });
+    mirror.deliver(AT + 60 * S, change({ old: 5, new: 4, updateTimeMs: AT + 60 * S }));
+    expect([mirror.reason('10'), mirror.tables.state().bundlesDueAtMs]).toEqual(
+      isPerhapsIn ? ['component', AT + 75 * S] : [null, null],
+    );
+    if (!isPerhapsIn) return;
+    // Its read tells.
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 75 * S });
+    mirror.read(of({ bundledByCount: 0 }), { sentAtMs: AT + 80 * S });
+    const later = change({ old: mirror.qty('100', '1') ?? 0, new: 3, updateTimeMs: AT + 90 * S });
+    mirror.deliver(AT + 90 * S, later);
+    expect([mirror.reason('10'), mirror.tables.state().bundlesDueAtMs]).toEqual([null, null]);
+  });
+
   test.each([
     ['less than 2 s after a delivery', AT + 2 * S - 1, AT + 60 * S + 15 * S],
     ['2 s after it', AT + 2 * S, null],

@@ -53,6 +53,7 @@ const variantSnapshot: fc.Arbitrary<VariantSnapshot> = fc.record({
   sku: maybe(texts),
   upc: maybe(texts),
   kind: fc.constantFrom('own', 'own', 'pulled', 'bundle', 'assembled'),
+  createTimeMs: maybe(fc.nat(10_000)),
   availableQty: quantities,
   onHand: maybe(quantities),
   reservedQty: maybe(quantities),
