@@ -12,7 +12,9 @@ let last = Math.floor(Math.random() * COUNT);
 export async function freePort(): Promise<number> {
   for (;;) {
     last = (last + 1) % COUNT;
-    if (await isFree(FROM + last)) return FROM + last;
+    // Concurrent tests go on counting.
+    const port = FROM + last;
+    if (await isFree(port)) return port;
   }
 }
 
