@@ -115,7 +115,10 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
             })
           : fc.constant(null),
       moveAtMs: moves === true ? fc.integer({ min: 0, max: 20_000 }) : fc.constant(null),
-      hasBundle: fc.constant(bundles === true),
+      bundleMadeAtMs:
+        bundles === true
+          ? fc.oneof(fc.constant(-3_600_000), fc.integer({ min: 0, max: 9_000 }))
+          : fc.constant(null),
       stall:
         stalls === true
           ? fc.option(

@@ -58,7 +58,8 @@ export interface Plan {
   readonly dateAheadMs: number;
   /** When the variant of `MOVING` moves to the second product; null for never. */
   readonly moveAtMs: number | null;
-  readonly hasBundle: boolean;
+  /** When the bundle was made; null for none. */
+  readonly bundleMadeAtMs: number | null;
   readonly stall: { readonly atMs: number; readonly forMs: number } | null;
   /** The store answers 404 to every read sent in this time, and its list is right. */
   readonly absence: { readonly atMs: number; readonly forMs: number } | null;
@@ -132,7 +133,7 @@ export class SimulatedService {
   get productIds(): string[] {
     const productIds = this.levels.map((level) => level.productId);
     if (this.plan.moveAtMs !== null) productIds.push(MOVES_TO);
-    if (this.plan.hasBundle) productIds.push(BUNDLE.productId);
+    if (this.plan.bundleMadeAtMs !== null) productIds.push(BUNDLE.productId);
     return [...new Set(productIds)];
   }
 
@@ -161,11 +162,15 @@ export class SimulatedService {
   /** @returns null for a 404. */
   snapshotAt(productId: string, trueMs: number): ProductSnapshot | null {
     if (this.isGone(productId, trueMs)) return null;
+    const { bundleMadeAtMs } = this.plan;
+    const hasBundle = bundleMadeAtMs !== null && trueMs >= bundleMadeAtMs;
     const variants: VariantSnapshot[] = [];
     if (productId === BUNDLE.productId) {
+      if (!hasBundle) return null;
       const { variantId } = BUNDLE;
       const availableQty = this.bundleQtyAt(trueMs);
-      variants.push({ ...variantSnapshot(null), variantId, kind: 'bundle', availableQty });
+      const createTimeMs = OWN_MS + bundleMadeAtMs + clockMs(this.plan, bundleMadeAtMs);
+      variants.push({ ...variantSnapshot(null), variantId, kind: 'bundle', createTimeMs, availableQty });
     }
     const own = this.levels.filter((level) => this.productOf(level, trueMs) === productId);
     for (const variantId of new Set(own.map((level) => level.variantId))) {
@@ -180,7 +185,7 @@ export class SimulatedService {
       const { unlisted } = this.plan;
       const isListed = unlisted === null || trueMs >= unlisted.untilMs;
       const reported = isListed ? { levels } : { kind: unlisted.kind };
-      const bundledByCount = this.plan.hasBundle && variantId === COMPONENT.variantId ? 1 : 0;
+      const bundledByCount = hasBundle && variantId === COMPONENT.variantId ? 1 : 0;
       variants.push({ ...variantSnapshot(null), variantId, availableQty, bundledByCount, ...reported });
     }
     return productSnapshot(variants);
@@ -429,7 +434,8 @@ export class SimulatedService {
         if (found !== truth) wrong.push(`total of ${level.variantId}: ${found}, in truth ${truth}`);
       }
     }
-    if (this.plan.hasBundle) {
+    const { bundleMadeAtMs } = this.plan;
+    if (bundleMadeAtMs !== null && this.nowMs >= bundleMadeAtMs) {
       const found = this.mirror.total(BUNDLE.variantId);
       const truth = this.bundleQtyAt(this.nowMs);
       if (found !== truth) wrong.push(`the bundle: ${found}, in truth ${truth}`);

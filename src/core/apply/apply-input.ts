@@ -93,6 +93,8 @@ function applyMissed(work: UnitOfWork, { why, variantIds }: MissedInput): void {
 }
 
 function applyNotStored(work: UnitOfWork, variantIds: readonly string[]): void {
+  // They arrived, and were refused.
+  work.state = { ...work.state, lastDeliveryAtMs: work.input.atMs };
   for (const variantId of variantIds) work.requestVariantRead(variantId, 'not_stored');
   const { untold, wayIn } = work.state;
   if (wayIn === 'missing' || untold === null) return;
