@@ -69,8 +69,7 @@ function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, v
   const isRenumbered = answer.renamed || verdict.isRedescribed;
   if (isRenumbered) renumberLevels(work, variantId);
   if (verdict.movesBundles) work.noteComponent(after);
-  if (verdict.bundleMadeAtMs !== null) work.noteBundle(verdict.bundleMadeAtMs);
-  if (verdict.isOvertakenBundle) work.makeBundlesDue();
+  if (verdict.newBundle !== null) work.noteNewBundle(verdict.newBundle);
   const changeSeq = isRenumbered || verdict.isChanged ? work.nextChangeSeq() : after.changeSeq;
   work.tables.putVariant({ ...after, changeSeq });
 }

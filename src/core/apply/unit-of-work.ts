@@ -5,12 +5,13 @@ import {
   BUNDLE_DELAY_MAX_MS,
   BUNDLE_DELAY_MIN_MS,
   BUNDLE_DELAY_PER_PRODUCT_MS,
-  DATE_CONTRADICTIONS,
   EARLIEST_MS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
 import type { Change, MirrorStateRow, Variant } from '../model.ts';
 import { REASONS, type Reason } from '../reasons.ts';
+import { isDateDropped } from '../merge/clock-bounds.ts';
+import type { NewBundle } from '../merge/judge-variant.ts';
 import { hasPause, mergeRequests, pauseEndsAtMs } from '../merge/read-request.ts';
 import { searchFor, unmappedVariant } from '../merge/unknown.ts';
 import type { Tables } from './tables.ts';
@@ -98,16 +99,17 @@ export class UnitOfWork {
     // No read has shown yet which bundles contain it.
     const isUnknown = productId === null && goneAtMs === null;
     const { bundlesMadeAtMs } = this.state;
+    // The newest bundle may contain it since its last read. Another read tells.
     const isOutdated =
       bundlesMadeAtMs !== null && (verifiedAtMs ?? EARLIEST_MS) < bundlesMadeAtMs + REPLICA_LAG_MS;
     if (bundledByCount > 0 || isUnknown || isOutdated) this.makeBundlesDue();
     if (isOutdated && productId !== null) this.requestRead(productId, 'component');
   }
 
-  /** @param madeAtMs own clock: the bundle was made then or before. */
-  noteBundle(madeAtMs: number): void {
+  noteNewBundle({ madeAtMs, isOvertaken }: NewBundle): void {
     const bundlesMadeAtMs = Math.max(madeAtMs, this.state.bundlesMadeAtMs ?? EARLIEST_MS);
     this.state = { ...this.state, bundlesMadeAtMs };
+    if (isOvertaken) this.makeBundlesDue();
   }
 
   makeBundlesDue(): void {
@@ -120,9 +122,9 @@ export class UnitOfWork {
   }
 
   setDateContradictions(dateContradictions: number): void {
-    const before = this.state.dateContradictions;
+    const before = this.state;
     this.state = { ...this.state, dateContradictions };
-    const isDropped = dateContradictions >= DATE_CONTRADICTIONS;
-    if (isDropped !== before >= DATE_CONTRADICTIONS) this.report({ kind: 'date', isDropped });
+    const isDropped = isDateDropped(this.state);
+    if (isDropped !== isDateDropped(before)) this.report({ kind: 'date', isDropped });
   }
 }

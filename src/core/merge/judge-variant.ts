@@ -57,13 +57,15 @@ export interface ShownVariant {
   readonly differs: boolean;
   /** Bundles that contain the variant have changed with it, or may have. */
   readonly movesBundles: boolean;
-  /**
-   * A bundle that no earlier change of a component could make
-   * due, in an answer that may lack such a change.
-   */
-  readonly isOvertakenBundle: boolean;
-  /** Own clock: a bundle that no earlier read showed was made then or before; null if it is none. */
-  readonly bundleMadeAtMs: number | null;
+  readonly newBundle: NewBundle | null;
+}
+
+/** A bundle that no earlier answer showed as one, so that no change of a component could make it due. */
+export interface NewBundle {
+  /** Own clock: it was made then or before. */
+  readonly madeAtMs: number;
+  /** The answer may lack a change of a component. */
+  readonly isOvertaken: boolean;
 }
 
 /**
@@ -121,8 +123,8 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
       isRedescribed ||
       !isSame(base, after, ['missingAtMs', ...VALUES_OF_READS]),
     movesBundles: movesLevel || isDoubted || movesTotal(rows, after),
-    isOvertakenBundle: isOvertakenBundle(rows, after, read),
-    bundleMadeAtMs: after.kind === 'bundle' ? bundleMadeAtMs(rows, seen, read) : null,
+    newBundle:
+      after.kind === 'bundle' && variant?.kind !== 'bundle' ? judgeNewBundle(rows, seen, read) : null,
   };
 }
 
@@ -134,24 +136,17 @@ function movesTotal({ variant, product }: VariantRows, after: Variant): boolean 
   return returns || !isSame(variant, after, ['availableQty', 'bundledByCount']);
 }
 
-function isOvertakenBundle(
-  { variant, lastDeliveryAtMs }: VariantRows,
-  after: Variant,
-  read: ReadContext,
-): boolean {
-  if (after.kind !== 'bundle' || variant?.kind === 'bundle') return false;
-  return read.sentAtMs < (lastDeliveryAtMs ?? EARLIEST_MS) + REPLICA_LAG_MS;
-}
-
-function bundleMadeAtMs(
-  { variant, atMs }: VariantRows,
+function judgeNewBundle(
+  { variant, atMs, lastDeliveryAtMs }: VariantRows,
   { createTimeMs }: VariantSnapshot,
-  { loMs }: ReadContext,
-): number | null {
-  if (variant?.kind === 'bundle') return null;
+  { sentAtMs, loMs }: ReadContext,
+): NewBundle {
   // Until now it may have been something else.
   const isMadeNow = createTimeMs === null || (variant !== undefined && variant.productId !== null);
-  return isMadeNow ? atMs : atMs - Math.max(0, loMs - createTimeMs);
+  return {
+    madeAtMs: isMadeNow ? atMs : atMs - Math.max(0, loMs - createTimeMs),
+    isOvertaken: sentAtMs < (lastDeliveryAtMs ?? EARLIEST_MS) + REPLICA_LAG_MS,
+  };
 }
 
 interface Ownership {
