@@ -227,13 +227,18 @@ describe('derived totals', () => {
     expect([mirror.reason('10'), mirror.tables.state().bundlesDueAtMs]).toEqual([null, null]);
   });
 
-  test.each([
-    ['less than 2 s after a delivery', AT + 2 * S - 1, AT + 60 * S + 15 * S],
-    ['2 s after it', AT + 2 * S, null],
-  ])('a first read of a bundle sent %s', (_, sentAtMs, dueAtMs) => {
+  const delivered = (mirror: Mirror) => mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+  const notStored = (mirror: Mirror) =>
+    mirror.applyInput({ ...missedAt(AT), why: 'not_stored', variantIds: ['100'] });
+
+  test.each<[when: string, arrive: (mirror: Mirror) => unknown, sentAtMs: number, dueAtMs: number | null]>([
+    ['less than 2 s after a delivery', delivered, AT + 2 * S - 1, AT + 60 * S + 15 * S],
+    ['less than 2 s after one that was not stored', notStored, AT + 2 * S - 1, AT + 60 * S + 15 * S],
+    ['2 s after it', delivered, AT + 2 * S, null],
+  ])('a first read of a bundle sent %s', (_, arrive, sentAtMs, dueAtMs) => {
     const mirror = new Mirror();
     mirror.read(component({ 1: 5 }), { sentAtMs: T0 });
-    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    arrive(mirror);
     mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
     mirror.read(bundle(5), { sentAtMs, receivedAtMs: AT + 60 * S, productId: '20' });
     expect(mirror.tables.state().bundlesDueAtMs).toBe(dueAtMs);
