@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that a system gives to whoever asks for any, so that no one takes it before it is used. */
+/** Below the ports that the system gives to programs that ask for any: those could take one before it is used. */
 const FROM = 10_000;
 const COUNT = 20_000;
 
@@ -22,8 +22,9 @@ async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
-  } catch {
-    return false;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
+    throw error;
   }
   server.close();
   await once(server, 'close');

@@ -9,13 +9,13 @@ import { expect, test } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import {
   eventually,
-  temporaryFolder,
   notKept,
   plainVariants,
   startBoth,
   startMirror,
   startService,
   statusOf,
+  temporaryFolder,
   untilAtRest,
   untilLive,
   untilQuiet,

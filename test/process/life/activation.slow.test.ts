@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import {
   eventually,
   notKept,
+  proveWayIn,
   startService,
   temporaryFolder,
   untilAtRest,
-  proveWayIn,
   untilLive,
   untilNone,
   type Json,

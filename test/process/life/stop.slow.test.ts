@@ -3,12 +3,12 @@ import { openInboxWriter } from '../../../src/receiver/inbox-writer.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import {
   eventually,
-  temporaryFolder,
   notKept,
   plainVariants,
   startBoth,
   startMirror,
   statusOf,
+  temporaryFolder,
   untilAtRest,
 } from '../harness.ts';
 

@@ -11,12 +11,12 @@ import {
   environmentFor,
   eventually,
   inboxRows,
-  temporaryFolder,
   notKept,
   proveWayIn,
   startMirror,
   startService,
   statusOf,
+  temporaryFolder,
   untilAtRest,
   type RunningMirror,
 } from '../harness.ts';
