@@ -27,6 +27,11 @@ export class Report {
     return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
+  /** The story damaged a page of a file. */
+  get isFlipped(): boolean {
+    return [...this.#counts.keys()].some((what) => what.startsWith('files: flipped '));
+  }
+
   has(what: string): boolean {
     return this.#counts.has(what);
   }
